@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What every file of the binding includes first: Python, NumPy, and the parts that make up the module. */
+#ifndef SCHEDPY_BIND_H
+#define SCHEDPY_BIND_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL schedpy_array_api
+#define PY_UFUNC_UNIQUE_SYMBOL schedpy_ufunc_api
+#ifndef SCHEDPY_CORE_MODULE
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The elementwise functions, a line each: shape (arguments, results), the
+ * name in the module, the core function, and the types of its arguments and
+ * results (u64 s64 u32, b8 for bool). Lines that share a name are loops of one ufunc
+ * and stand together.
+ */
+
+/* clock */
+UFUNC(1, 1, ktime_to_us, ktime_to_us, s64, s64)
+UFUNC(2, 1, ktime_us_delta, ktime_us_delta, s64, s64, s64)
+UFUNC(1, 1, ns_to_us, ns_to_us_s64, s64, s64)
+UFUNC(1, 1, ns_to_us, ns_to_us_u64, u64, u64)
+UFUNC(1, 1, ns_to_us_shift, ns_to_us_shift_s64, s64, s64)
+UFUNC(1, 1, ns_to_us_shift, ns_to_us_shift_u64, u64, u64)
+UFUNC(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_s64, s64, s64)
+UFUNC(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_u64, u64, s64)
+UFUNC(1, 1, cpuidle_residency_shr10, cpuidle_residency_shr10_s64, s64, s64)
+UFUNC(1, 1, cpuidle_residency_shr10, cpuidle_residency_shr10_u64, u64, s64)
+UFUNC(2, 3, pelt_step, pelt_step, u64, u64, u64, u64, b8)
+UFUNC(3, 2, clocks_calc_mult_shift, clocks_calc_mult_shift, u32, u32, u32, u32, u32)
+UFUNC(3, 1, clocksource_cyc2ns, clocksource_cyc2ns, u64, u32, u32, s64)
+
+/* math64 */
+UFUNC(3, 1, mul_u64_u32_shr, mul_u64_u32_shr, u64, u32, u32, u64)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One loop macro per shape of function: LOOP_2_1 makes the ufunc loop of a
+ * function with two arguments and a result, LOOP_3_2 that of one with three
+ * arguments and two results behind pointers. A loop does addressing and one
+ * call, no arithmetic.
+ *
+ * Types are u64, s64, u32 and b8, a bool as NumPy stores it.
+ *
+ * Length and steps are copied to locals first: read through the pointer they
+ * may alias the stores, and nothing vectorises. The contiguous case, and that
+ * of an array with constant further arguments, have loops of their own for
+ * the same reason.
+ */
+#ifndef SCHEDPY_LOOPS_H
+#define SCHEDPY_LOOPS_H
+
+#include "bind.h"
+
+#define C_u64 npy_uint64
+#define C_s64 npy_int64
+#define C_u32 npy_uint32
+#define C_b8 npy_bool
+#define TYPE_u64 NPY_UINT64
+#define TYPE_s64 NPY_INT64
+#define TYPE_u32 NPY_UINT32
+#define TYPE_b8 NPY_BOOL
+
+#define LOOP_HEAD(fn) \
+	static void fn##_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
+
+#define LOOP_1_1(fn, A, R)                                                              \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sr = steps[1];         \
+		char *a = args[0], *r = args[1];                                        \
+		(void)data;                                                             \
+		if (sa == sizeof(C_##A) && sr == sizeof(C_##R)) {                       \
+			for (npy_intp i = 0; i < n; i++)                                \
+				((C_##R *)r)[i] = fn(((const C_##A *)a)[i]);            \
+			return;                                                         \
+		}                                                                       \
+		for (npy_intp i = 0; i < n; i++, a += sa, r += sr)                      \
+			*(C_##R *)r = fn(*(const C_##A *)a);                            \
+	}
+
+#define LOOP_2_1(fn, A, B, R)                                                           \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sr = steps[2]; \
+		char *a = args[0], *b = args[1], *r = args[2];                          \
+		(void)data;                                                             \
+		if (sa == sizeof(C_##A) && sb == sizeof(C_##B) && sr == sizeof(C_##R)) { \
+			for (npy_intp i = 0; i < n; i++)                                \
+				((C_##R *)r)[i] = fn(((const C_##A *)a)[i], ((const C_##B *)b)[i]); \
+			return;                                                         \
+		}                                                                       \
+		if (sa == sizeof(C_##A) && sb == 0 && sr == sizeof(C_##R) && n > 0) {   \
+			const C_##B vb = *(const C_##B *)b;                             \
+			for (npy_intp i = 0; i < n; i++)                                \
+				((C_##R *)r)[i] = fn(((const C_##A *)a)[i], vb);        \
+			return;                                                         \
+		}                                                                       \
+		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, r += sr)             \
+			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b);         \
+	}
+
+#define LOOP_3_1(fn, A, B, C, R)                                                        \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0];                                       \
+		const npy_intp sa = steps[0], sb = steps[1], sc = steps[2], sr = steps[3]; \
+		char *a = args[0], *b = args[1], *c = args[2], *r = args[3];            \
+		(void)data;                                                             \
+		if (sa == sizeof(C_##A) && sb == 0 && sc == 0 && sr == sizeof(C_##R) && n > 0) { \
+			const C_##B vb = *(const C_##B *)b;                             \
+			const C_##C vc = *(const C_##C *)c;                             \
+			for (npy_intp i = 0; i < n; i++)                                \
+				((C_##R *)r)[i] = fn(((const C_##A *)a)[i], vb, vc);    \
+			return;                                                         \
+		}                                                                       \
+		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, c += sc, r += sr)    \
+			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c); \
+	}
+
+#define LOOP_2_3(fn, A, B, R, S, T)                                                     \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1];         \
+		const npy_intp sr = steps[2], ss = steps[3], st = steps[4];             \
+		char *a = args[0], *b = args[1], *r = args[2], *s = args[3], *t = args[4]; \
+		(void)data;                                                             \
+		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, r += sr, s += ss, t += st) \
+			fn(*(const C_##A *)a, *(const C_##B *)b, (C_##R *)r, (C_##S *)s, (bool *)t); \
+	}
+
+#define LOOP_3_2(fn, A, B, C, R, S)                                                     \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sc = steps[2]; \
+		const npy_intp sr = steps[3], ss = steps[4];                            \
+		char *a = args[0], *b = args[1], *c = args[2], *r = args[3], *s = args[4]; \
+		(void)data;                                                             \
+		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, c += sc, r += sr, s += ss) \
+			fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, (C_##R *)r, (C_##S *)s); \
+	}
+
+/* The types of a line of functions.h as NumPy's type numbers. */
+#define TYPES_1_1(A, R) TYPE_##A, TYPE_##R,
+#define TYPES_2_1(A, B, R) TYPE_##A, TYPE_##B, TYPE_##R,
+#define TYPES_3_1(A, B, C, R) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R,
+#define TYPES_2_3(A, B, R, S, T) TYPE_##A, TYPE_##B, TYPE_##R, TYPE_##S, TYPE_##T,
+#define TYPES_3_2(A, B, C, R, S) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R, TYPE_##S,
+
+#endif

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which kernel computes by which form of a rule.
+
+A rule that changed over time has closed ranges of kernel versions, each with
+the form that was proven for it. A version in no range is refused: between two
+proven forms the kernel may have done a third thing.
+"""
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["Range", "form", "ranges"]
+
+_RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.~].*)?")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Kernels ``first`` to ``last``, both included, and the form they share."""
+
+    first: str
+    last: str
+    form: str
+    proof: str
+
+    def __str__(self):
+        return self.first if self.first == self.last else f"{self.first} .. {self.last}"
+
+
+#: rule -> its ranges, oldest first. ``proof`` says whose functions made the known answers.
+RULES = {
+    "pelt.update": (
+        Range("4.12", "4.12", "P412", "4.12"),
+        Range("4.13", "4.13", "P413", "4.13.4"),
+        Range("4.14", "4.14", "P414", "4.14"),
+        Range("4.15", "5.0", "P415", "4.15, 4.19, 4.20"),
+        Range("5.1", "5.6", "P51", "5.4"),
+        Range("5.7", "6.19", "P61", "5.8, 6.1, 6.12, 6.19"),
+    ),
+}
+
+#: Rules proven for single releases: rule -> "X.Y" -> the one patch level that passes besides "X.Y" itself.
+EXACT: dict[str, dict[str, str]] = {}
+
+
+def ranges(rule):
+    """The ranges of a rule, oldest first.
+
+    Examples
+    --------
+    >>> from schedpy import kernel
+    >>> [str(r) for r in kernel.ranges("pelt.update")][:2]
+    ['4.12', '4.13']
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule = {rule!r}: must be one of {', '.join(RULES)}")
+    return RULES[rule]
+
+
+def _numbers(version):
+    return tuple(map(int, version.split(".")))
+
+
+def parse(kernel):
+    """The numbers of a release: ``"4.19.0-07801-g0123"`` gives ``(4, 19, 0)``, ``"v5.12"`` gives ``(5, 12, None)``."""
+    if not isinstance(kernel, str):
+        raise TypeError(f'kernel = {kernel!r}: must be a string such as "5.12", not {type(kernel).__name__}')
+    match = _RELEASE.fullmatch(kernel)
+    if match is None:
+        raise ValueError(
+            f'kernel = {kernel!r}: must be a release such as "5.12", "v5.12" or "4.19.0-07801-g0123"'
+        )
+    major, minor, patch = match.groups()
+    return int(major), int(minor), None if patch is None else int(patch)
+
+
+def form(rule, kernel):
+    """The form by which a kernel computes a rule.
+
+    Parameters
+    ----------
+    rule : str
+        A key of the ranges, for example ``"pelt.update"``.
+    kernel : str
+        ``"5.12"``, ``"v5.12"`` or a full release; the first two numbers decide, except for
+        the rules that are proven for single patch levels.
+
+    Raises
+    ------
+    TypeError
+        The kernel is no string: a float cannot tell 5.1 from 5.10.
+    ValueError
+        No range holds the kernel; the message names the nearest on both sides.
+
+    Examples
+    --------
+    >>> from schedpy import kernel
+    >>> kernel.form("pelt.update", "4.19.0-07801-g0123")
+    'P415'
+    """
+    major, minor, patch = parse(kernel)
+    wanted = (major, minor)
+    below = above = None
+    for candidate in ranges(rule):
+        if _numbers(candidate.first) <= wanted <= _numbers(candidate.last):
+            _check_patch_level(rule, kernel, candidate, patch)
+            return candidate.form
+        if _numbers(candidate.last) < wanted:
+            below = candidate
+        elif above is None:
+            above = candidate
+    neighbours = " and ".join(
+        f"{side} {near}" for side, near in (("below:", below), ("above:", above)) if near
+    )
+    raise ValueError(f"kernel = {kernel!r}: {rule} is not proven for it; proven nearest {neighbours}")
+
+
+def _check_patch_level(rule, kernel, candidate, patch):
+    proven = EXACT.get(rule, {}).get(candidate.first)
+    if proven is None or patch is None:
+        return
+    numbers = _numbers(proven)
+    if patch != (numbers[2] if len(numbers) > 2 else 0):
+        raise ValueError(
+            f"kernel = {kernel!r}: {rule} is proven for {proven} alone of the {candidate.first} releases"
+        )
