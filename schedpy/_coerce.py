@@ -11,13 +11,11 @@ import numpy as np
 
 __all__ = ["as_bool", "as_choice", "as_int", "as_number", "refuse_lazy"]
 
-_SECONDS_HINT = "seconds? `clock.to_ns(x)` gives whole nanoseconds"
-
 
 def refuse_lazy(x, name):
     """A lazy array is never computed behind the caller's back."""
-    lazy = getattr(x, "data", x)
-    if hasattr(x, "__dask_graph__") or hasattr(lazy, "__dask_graph__"):
+    graph = getattr(x, "__dask_graph__", None)
+    if graph is not None and graph() is not None:
         raise TypeError(
             f"{name} is a lazy array, which is not computed silently: use "
             "dask.array.map_blocks(function, x, dtype=...) or "
@@ -51,13 +49,16 @@ def _as_array(x, name, time):
         array = np.asarray(x, dtype=object)
         kind = "O"
     if kind == "O":
-        return _from_objects(array, name)
+        return _from_objects(array, name, time)
     if array.size == 0 and not hasattr(x, "dtype"):
         return array.astype(np.int64)
     if kind not in "iub":
-        hint = f" ({_SECONDS_HINT})" if kind == "f" and time else ""
-        raise TypeError(f"{name} must hold integers, not {array.dtype}{hint}")
+        raise TypeError(f"{name} must hold integers, not {array.dtype}{_hint(kind == 'f' and time)}")
     return array
+
+
+def _hint(seconds):
+    return " (seconds? `clock.to_ns(x)` gives whole nanoseconds)" if seconds else ""
 
 
 def _from_time(array, name, time):
@@ -73,7 +74,7 @@ def _from_time(array, name, time):
     return values
 
 
-def _from_objects(array, name):
+def _from_objects(array, name, time):
     """Python integers of any size: an object array whose elements are all exactly int."""
     exact = np.empty(array.shape, dtype=object)
     for index, value in enumerate(array.flat):
@@ -81,9 +82,9 @@ def _from_objects(array, name):
             exact.flat[index] = operator.index(value)
         except TypeError:
             where = _where(index, array.shape)
-            raise TypeError(
-                f"{name}{where} = {value!r}: must be an integer, not {type(value).__name__}"
-            ) from None
+            hint = _hint(time and isinstance(value, float))
+            kind = type(value).__name__
+            raise TypeError(f"{name}{where} = {value!r}: must be an integer, not {kind}{hint}") from None
     return exact
 
 

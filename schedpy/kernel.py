@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 __all__ = ["Range", "form", "ranges"]
 
-_RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+.~].*)?")
+_RELEASE = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[-+~].*)?")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _numbers(version):
 
 
 def parse(kernel):
-    """The numbers of a release: ``"4.19.0-07801-g0123"`` gives ``(4, 19, 0)``, ``"v5.12"`` gives ``(5, 12, None)``."""
+    """``"4.19.0-07801-g0123"`` is ``(4, 19, 0)``, ``"v5.12"`` is ``(5, 12, None)``."""
     if not isinstance(kernel, str):
         raise TypeError(f'kernel = {kernel!r}: must be a string such as "5.12", not {type(kernel).__name__}')
     match = _RELEASE.fullmatch(kernel)

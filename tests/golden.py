@@ -17,16 +17,16 @@ def _column(cells):
     except ValueError:
         return np.array(cells, dtype=object)
     lowest, highest = min(values), max(values)
-    if lowest >= 0:
+    if lowest >= 0 and highest < 2**64:
         return np.array(values, dtype=np.uint64)
-    if highest < 2**63:
+    if lowest >= -(2**63) and highest < 2**63:
         return np.array(values, dtype=np.int64)
     return np.array(values, dtype=object)
 
 
 @functools.cache
 def load(name):
-    """Columns of ``golden/NAME.csv.gz``: uint64, int64 where negative, else text."""
+    """Columns of ``golden/NAME.csv.gz``: uint64, or int64, or Python ints where no type holds them, else text."""
     with gzip.open(FOLDER / f"{name}.csv.gz", "rt", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     columns = dict(zip(header, map(_column, zip(*rows, strict=True)), strict=True))

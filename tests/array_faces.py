@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The public call behind each ufunc of the core, with the range and type of its arguments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from schedpy import clock
+
+U64 = (0, 2**64 - 1, "u8")
+S64 = (-(2**63), 2**63 - 1, "i8")
+U32 = (0, 2**32 - 1, "u4")
+SHIFT = (0, 63, "u4")
+
+
+@dataclass(frozen=True)
+class Face:
+    """One public call: the ufunc it reaches, its argument names, and (low, high, dtype) for each.
+
+    ``typeless``: the face takes s64 and u64 alike, the type of the input decides.
+    """
+
+    ufunc: str
+    call: Callable
+    arguments: tuple[str, ...]
+    operands: tuple[tuple, ...]
+    typeless: bool = False
+
+    @property
+    def name(self):
+        return f"{self.ufunc}-{self.operands[0][2]}"
+
+
+FACES = [
+    Face("ktime_to_us", clock.ktime_to_us, ("ns",), (S64,)),
+    Face("ktime_us_delta", clock.ktime_us_delta, ("later", "earlier"), (S64, S64)),
+    Face("ns_to_us", clock.ns_to_us, ("ns",), (S64,), typeless=True),
+    Face("ns_to_us", clock.ns_to_us, ("ns",), (U64,), typeless=True),
+    Face("ns_to_us_shift", clock.ns_to_us_shift, ("ns",), (S64,), typeless=True),
+    Face("ns_to_us_shift", clock.ns_to_us_shift, ("ns",), (U64,), typeless=True),
+    Face("cpuidle_residency_div1000", clock.cpuidle_residency, ("ns",), (S64,), typeless=True),
+    Face("cpuidle_residency_div1000", clock.cpuidle_residency, ("ns",), (U64,), typeless=True),
+    Face(
+        "cpuidle_residency_shr10",
+        partial(clock.cpuidle_residency, how="shr10"),
+        ("ns",),
+        (S64,),
+        typeless=True,
+    ),
+    Face(
+        "cpuidle_residency_shr10",
+        partial(clock.cpuidle_residency, how="shr10"),
+        ("ns",),
+        (U64,),
+        typeless=True,
+    ),
+    Face("pelt_step", clock.pelt_step, ("now", "last"), (U64, U64)),
+    Face(
+        "clocks_calc_mult_shift",
+        clock.clocks_calc_mult_shift,
+        ("from_hz", "to_hz", "maxsec"),
+        ((1, 2**32 - 1, "u4"), U32, U32),
+    ),
+    Face("clocksource_cyc2ns", clock.clocksource_cyc2ns, ("cycles", "mult", "shift"), (U64, U32, SHIFT)),
+    Face("mul_u64_u32_shr", clock.mul_u64_u32_shr, ("a", "mul", "shift"), (U64, U32, SHIFT)),
+]
