@@ -40,6 +40,7 @@ setup(
             sources=files("csrc/core/*.c", "csrc/bind/*.c"),
             depends=files("csrc/core/*.h", "csrc/bind/*.h"),
             include_dirs=["csrc", numpy.get_include()],
+            libraries=["m"],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
         )

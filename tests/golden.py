@@ -26,7 +26,7 @@ def _column(cells):
 
 @functools.cache
 def load(name):
-    """Columns of ``golden/NAME.csv.gz``: uint64, or int64, or Python ints where no type holds them, else text."""
+    """Columns of ``golden/NAME.csv.gz``: uint64, else int64, else Python ints, else text."""
     with gzip.open(FOLDER / f"{name}.csv.gz", "rt", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     columns = dict(zip(header, map(_column, zip(*rows, strict=True)), strict=True))
