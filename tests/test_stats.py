@@ -77,6 +77,12 @@ def test_comparison_by_hand():
     assert c.interval.high - c.diff == pytest.approx(2.1447866879169273, rel=1e-12)
 
 
+def test_the_pooled_deviation_weighs_by_degrees_of_freedom():
+    # (1 * 1 + 2 * 9) / (1 + 2) = 19 / 3
+    d = compare(Moments(0, 1, 2), Moments(1, 3, 3)).cohen_d
+    assert d == pytest.approx(np.sqrt(3 / 19), rel=1e-15)
+
+
 def test_intervals_that_touch_overlap():
     m = Moments(0, 1, 10)
     gap = 2 * float(interval(m).half_width)
