@@ -24,17 +24,14 @@ def _special() -> Any:
 
 
 def _where(bad: NDArray[np.bool_]) -> str:
-    """`` at index (i, j)`` of the first offender; nothing for a scalar."""
-    if bad.ndim == 0:
-        return ""
-    index = tuple(int(i) for i in np.argwhere(bad)[0])
-    return f" at index {index[0] if len(index) == 1 else index}"
+    """``[i, j]`` of the first offender; nothing for a scalar."""
+    return f"[{', '.join(str(int(i)) for i in np.argwhere(bad)[0])}]" if bad.ndim else ""
 
 
 def _refuse(bad: NDArray[np.bool_], values: NDArray[Any], name: str, allowed: str) -> None:
     bad, values = np.broadcast_arrays(bad, values)
     if bad.any():
-        raise ValueError(f"{name} is {values[bad].flat[0]}{_where(bad)}: {allowed}")
+        raise ValueError(f"{name}{_where(bad)} = {values[bad].flat[0]}: {allowed}")
 
 
 def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
@@ -42,7 +39,7 @@ def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
     try:
         values = np.asarray(x)
     except ValueError as error:
-        raise ValueError(f"{name}: not an array of numbers ({error})") from None
+        raise ValueError(f"{name} is no array of numbers: {error}") from None
     if values.size == 0 and values.dtype == np.float64:
         return values
     if values.dtype.kind not in "iuf":
@@ -122,7 +119,7 @@ class Moments:
         """
         values = _floats(samples, "samples")
         if axis is not None and not -values.ndim <= axis < values.ndim:
-            raise ValueError(f"axis is {axis}: samples have {values.ndim} dimensions")
+            raise ValueError(f"axis = {axis}: samples have {values.ndim} dimensions")
         count = values.size if axis is None else values.shape[axis]
         if count < 2:
             raise ValueError(f"samples: {count} along the axis, at least 2 are needed")
@@ -169,7 +166,7 @@ def _level(level: float) -> float:
     if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)):
         raise TypeError(f"level must be a number between 0 and 1, not {type(level).__name__}")
     if not 0 < level < 1:
-        raise ValueError(f"level is {level}: must lie between 0 and 1, ends excluded")
+        raise ValueError(f"level = {level}: must lie between 0 and 1, ends excluded")
     return float(level)
 
 
@@ -234,7 +231,7 @@ def compare(a: Moments, b: Moments, level: float = 0.95) -> Comparison:
         raise ValueError(f"a and b do not broadcast: shapes {a.shape} and {b.shape}") from None
     flat = np.broadcast_to((a.std == 0) & (b.std == 0), shape)
     if flat.any():
-        raise ValueError(f"std of a and b are both 0{_where(flat)}: nothing to test against")
+        raise ValueError(f"std{_where(flat)} = 0 in both a and b: nothing to test against")
 
     special = _special()
     diff = b.mean - a.mean
