@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading the processor's counter around a call, and timing clocks with it.
+ *
+ *	begin = stopwatch_begin();
+ *	the call
+ *	ticks = stopwatch_end() - begin;
+ *
+ * A processor executes out of order, and a plain counter read may move into
+ * the call or past it. The barriers keep it in its place:
+ *
+ *	begin:	everything before has finished | read | the call starts after
+ *	end:	the call has finished | read | what follows starts after
+ *
+ * rdtscp waits for what precedes it, lfence holds back what follows; isb does
+ * both on arm64. The counter runs at a constant rate there (stopwatch.py
+ * calibrates it); where neither exists the two reads return nanoseconds.
+ */
+#ifndef SCHEDPY_STOPWATCH_H
+#define SCHEDPY_STOPWATCH_H
+
+#include "types.h"
+
+/* Nanoseconds of CLOCK_MONOTONIC: the counter of last resort. */
+u64 stopwatch_monotonic_ns(void);
+
+#if defined(__x86_64__)
+
+#define STOPWATCH_COUNTER "tsc"
+
+static inline u64 stopwatch_begin(void)
+{
+	u32 low, high;
+
+	__asm__ __volatile__("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
+	return (u64)high << 32 | low;
+}
+
+static inline u64 stopwatch_end(void)
+{
+	u32 low, high;
+
+	__asm__ __volatile__("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "rcx", "memory");
+	return (u64)high << 32 | low;
+}
+
+#elif defined(__aarch64__)
+
+#define STOPWATCH_COUNTER "cntvct_el0"
+
+static inline u64 stopwatch_begin(void)
+{
+	u64 ticks;
+
+	__asm__ __volatile__("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
+	return ticks;
+}
+
+static inline u64 stopwatch_end(void)
+{
+	return stopwatch_begin();
+}
+
+#else
+
+#define STOPWATCH_COUNTER "CLOCK_MONOTONIC"
+
+static inline u64 stopwatch_begin(void)
+{
+	return stopwatch_monotonic_ns();
+}
+
+static inline u64 stopwatch_end(void)
+{
+	return stopwatch_monotonic_ns();
+}
+
+#endif
+#endif
