@@ -67,6 +67,7 @@ static int import_numpy(PyObject *module)
 static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, import_numpy },
 	{ Py_mod_exec, add_ufuncs },
+	{ Py_mod_exec, add_stopwatch },
 #if PY_VERSION_HEX >= 0x030c0000
 	{ Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },
 #endif

@@ -17,4 +17,6 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
+int add_stopwatch(PyObject *module);
+
 #endif

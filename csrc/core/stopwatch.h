@@ -24,6 +24,41 @@
 /* Nanoseconds of CLOCK_MONOTONIC: the counter of last resort. */
 u64 stopwatch_monotonic_ns(void);
 
+/* How a clock is reached; whether libc needs the kernel is asked separately. */
+enum stopwatch_kind {
+	STOPWATCH_EMPTY_CALL,
+	STOPWATCH_INSTRUCTION,
+	STOPWATCH_LIBC,
+	STOPWATCH_SYSTEM_CALL,
+	STOPWATCH_CALLBACK,
+};
+
+/*
+ * A clock is one function behind a pointer, so that every one of them is timed
+ * by the same loop and pays the same indirect call. id is the CLOCK_* number
+ * where there is one, else -1; context belongs to the reader.
+ */
+struct stopwatch_clock {
+	const char *name;
+	enum stopwatch_kind kind;
+	int id;
+	u64 (*read)(const struct stopwatch_clock *clock);
+	void *context;
+};
+
+enum stopwatch_reach { STOPWATCH_UNKNOWN, STOPWATCH_IN_USER_SPACE, STOPWATCH_IN_KERNEL };
+
+size_t stopwatch_clock(size_t row, struct stopwatch_clock *clock);
+bool stopwatch_answers(const struct stopwatch_clock *clock);
+u64 stopwatch_resolution_ns(const struct stopwatch_clock *clock);
+bool stopwatch_reach(const int *ids, enum stopwatch_reach *reach, size_t count);
+
+u64 stopwatch_batch(const struct stopwatch_clock *clock, size_t warmup, size_t calls);
+void stopwatch_single(const struct stopwatch_clock *clock, size_t warmup, u64 *ticks, size_t calls);
+void stopwatch_empty(u64 *ticks, size_t brackets);
+void stopwatch_deltas(u64 *ticks, size_t count);
+u64 stopwatch_pair(u64 *ticks, u64 *raw_ns);
+
 #if defined(__x86_64__)
 
 #define STOPWATCH_COUNTER "tsc"
