@@ -91,6 +91,8 @@ def _from_objects(array, name, time):
 def _check_range(array, name, low, high):
     if array.size == 0 or array.dtype.kind == "b":
         return
+    if array.dtype.kind in "iu" and low <= np.iinfo(array.dtype).min and np.iinfo(array.dtype).max <= high:
+        return
     lowest, highest = int(array.min()), int(array.max())
     if lowest >= low and highest <= high:
         return

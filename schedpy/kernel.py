@@ -37,6 +37,11 @@ RULES = {
         Range("5.1", "5.6", "P51", "5.4"),
         Range("5.7", "6.19", "P61", "5.8, 6.1, 6.12, 6.19"),
     ),
+    "pelt.decay_load": (
+        Range("3.8", "4.0", "P38", "3.8.13, 3.19.8"),
+        Range("4.3", "4.11", "P43", "4.3, 4.4, 4.9"),
+        Range("4.12", "6.19", "P412", "4.12, 4.13.4, 4.15, 4.19, 5.4, 5.8, 6.1, 6.12, 6.19"),
+    ),
 }
 
 #: Rules proven for single releases: rule -> "X.Y" -> the one patch level that passes besides "X.Y" itself.

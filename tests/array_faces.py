@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from schedpy import clock
+from schedpy import clock, pelt
 
 U64 = (0, 2**64 - 1, "u8")
 S64 = (-(2**63), 2**63 - 1, "i8")
@@ -63,4 +63,9 @@ FACES = [
     ),
     Face("clocksource_cyc2ns", clock.clocksource_cyc2ns, ("cycles", "mult", "shift"), (U64, U32, SHIFT)),
     Face("mul_u64_u32_shr", clock.mul_u64_u32_shr, ("a", "mul", "shift"), (U64, U32, SHIFT)),
+    Face("decay_load_v3_8", partial(pelt.decay_load, kernel="3.8"), ("val", "n"), (U64, U64)),
+    Face("decay_load_v4_3", partial(pelt.decay_load, kernel="4.3"), ("val", "n"), (U64, U64)),
+    Face("decay_load_v4_12", partial(pelt.decay_load, kernel="4.12"), ("val", "n"), (U64, U64)),
+    Face("accumulate_segments", pelt.accumulate_segments, ("periods", "d1", "d3"), (U64, U32, U32)),
+    Face("nice_to_weight", pelt.nice_to_weight, ("nice",), ((-20, 19, "i8"),)),
 ]

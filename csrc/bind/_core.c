@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/math64.h"
+#include "core/pelt.h"
 
 #define UFUNC(nin, nout, name, fn, ...) LOOP_##nin##_##nout(fn, __VA_ARGS__)
 #include "functions.h"
@@ -68,6 +69,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, import_numpy },
 	{ Py_mod_exec, add_ufuncs },
 	{ Py_mod_exec, add_stopwatch },
+	{ Py_mod_exec, add_streams },
 #if PY_VERSION_HEX >= 0x030c0000
 	{ Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },
 #endif

@@ -18,5 +18,6 @@
 #include <numpy/ufuncobject.h>
 
 int add_stopwatch(PyObject *module);
+int add_streams(PyObject *module);
 
 #endif

@@ -23,3 +23,10 @@ UFUNC(3, 1, clocksource_cyc2ns, clocksource_cyc2ns, u64, u32, u32, s64)
 
 /* math64 */
 UFUNC(3, 1, mul_u64_u32_shr, mul_u64_u32_shr, u64, u32, u32, u64)
+
+/* pelt */
+UFUNC(4, 1, decay_load_v3_8, decay_load_v3_8, u64, u64, u32, u32, u64)
+UFUNC(4, 1, decay_load_v4_3, decay_load_v4_3, u64, u64, u32, u32, u64)
+UFUNC(4, 1, decay_load_v4_12, decay_load_v4_12, u64, u64, u32, u32, u64)
+UFUNC(6, 1, accumulate_segments, accumulate_segments, u64, u32, u32, u32, u32, u32, u32)
+UFUNC(1, 1, nice_to_weight, nice_to_weight, s64, u64)

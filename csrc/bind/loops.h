@@ -83,6 +83,32 @@
 			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c); \
 	}
 
+#define LOOP_4_1(fn, A, B, C, D, R)                                                     \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sc = steps[2]; \
+		const npy_intp sd = steps[3], sr = steps[4];                            \
+		char *a = args[0], *b = args[1], *c = args[2], *d = args[3], *r = args[4]; \
+		(void)data;                                                             \
+		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, c += sc, d += sd, r += sr) \
+			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, \
+					 *(const C_##D *)d);                            \
+	}
+
+#define LOOP_6_1(fn, A, B, C, D, E, F, R)                                               \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sc = steps[2]; \
+		const npy_intp sd = steps[3], se = steps[4], sf = steps[5], sr = steps[6]; \
+		char *a = args[0], *b = args[1], *c = args[2], *d = args[3];            \
+		char *e = args[4], *f = args[5], *r = args[6];                          \
+		(void)data;                                                             \
+		for (npy_intp i = 0; i < n;                                             \
+		     i++, a += sa, b += sb, c += sc, d += sd, e += se, f += sf, r += sr) \
+			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, \
+					 *(const C_##D *)d, *(const C_##E *)e, *(const C_##F *)f); \
+	}
+
 #define LOOP_2_3(fn, A, B, R, S, T)                                                     \
 	LOOP_HEAD(fn)                                                                   \
 	{                                                                               \
@@ -109,6 +135,9 @@
 #define TYPES_1_1(A, R) TYPE_##A, TYPE_##R,
 #define TYPES_2_1(A, B, R) TYPE_##A, TYPE_##B, TYPE_##R,
 #define TYPES_3_1(A, B, C, R) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R,
+#define TYPES_4_1(A, B, C, D, R) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##D, TYPE_##R,
+#define TYPES_6_1(A, B, C, D, E, F, R) \
+	TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##D, TYPE_##E, TYPE_##F, TYPE_##R,
 #define TYPES_2_3(A, B, R, S, T) TYPE_##A, TYPE_##B, TYPE_##R, TYPE_##S, TYPE_##T,
 #define TYPES_3_2(A, B, C, R, S) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R, TYPE_##S,
 

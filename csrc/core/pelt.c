@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "pelt.h"
+
+#include "math64.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/*
+ * y^n as a shift and a 32-bit fraction, y^half_life = 1/2:
+ *
+ *   y^n = 2^-(n / half_life) * y^(n % half_life)
+ *
+ * Beyond 63 half-lives nothing of a 64-bit sum is left.
+ */
+struct decay {
+	u32 shift;
+	u32 inverse;
+};
+
+ALWAYS_INLINE bool decayed_to_nothing(u64 n, u32 half_life)
+{
+	return n > (u64)half_life * 63 || half_life == 0;
+}
+
+ALWAYS_INLINE struct decay decay_over(u64 n, const struct pelt_params *params)
+{
+	const u32 half_life = params->half_life;
+	struct decay d = { 0, 0 };
+
+	if (decayed_to_nothing(n, half_life))
+		return d;
+	if (n >= half_life) {
+		d.shift = (u32)n / half_life;
+		n = (u32)n % half_life;
+	}
+	d.inverse = params->inverse[n];
+	return d;
+}
+
+/*
+ * The fraction of y^0 is 2^32 - 1, not 2^32: from 4.12 on, which has no exit
+ * for n == 0, a whole number of half-lives takes one more off a small value.
+ */
+ALWAYS_INLINE u64 decay_by(u64 val, struct decay d)
+{
+	return mul_u64_u32_shr(val >> d.shift, d.inverse, 32);
+}
+
+u64 decay_load_v4_12(u64 val, u64 n, u32 half_life, u32 inverse)
+{
+	if (decayed_to_nothing(n, half_life))
+		return 0;
+	return decay_by(val, (struct decay){ (u32)n / half_life, inverse });
+}
+
+u64 decay_load_v4_3(u64 val, u64 n, u32 half_life, u32 inverse)
+{
+	return n ? decay_load_v4_12(val, n, half_life, inverse) : val;
+}
+
+/* The product is 64 bits wide and wraps for values from 2^32 on. */
+u64 decay_load_v3_8(u64 val, u64 n, u32 half_life, u32 inverse)
+{
+	if (n == 0)
+		return val;
+	if (decayed_to_nothing(n, half_life))
+		return 0;
+	return ((val >> (u32)n / half_life) * inverse) >> 32;
+}
+
+/*
+ * What `periods` window ends and the time around them add to a sum:
+ *
+ *         d1          d2           d3
+ *         ^           ^            ^
+ *    |<->|<----------------->|<--->|
+ *  ..|---x---|------| .. |------|-----x (now)
+ *
+ *   d1 is what was missing of the window of the last update, d2 the
+ *   periods - 1 whole windows after it, d3 the part of the present one.
+ *
+ *   c1 = d1 y^p                       p = periods
+ *               p-1
+ *   c2 = 1024 * SUM y^n  = 1024 * ( SUM y^n - SUM y^n - y^0 )
+ *               n=1                 n>=0      n>=p
+ *      = MAX - MAX y^p - 1024
+ *   c3 = d3
+ *
+ * 4.12 .. 6.19, modulo 2^32.
+ */
+ALWAYS_INLINE u32 segments(struct decay d, u32 d1, u32 d3, u32 load_avg_max)
+{
+	const u32 c1 = (u32)decay_by(d1, d);
+	const u32 c2 = load_avg_max - (u32)decay_by(load_avg_max, d) - PELT_PERIOD;
+
+	return c1 + c2 + d3;
+}
+
+u32 accumulate_segments(u64 periods, u32 d1, u32 d3, u32 half_life, u32 inverse,
+			u32 load_avg_max)
+{
+	struct decay d = { 0, 0 };
+
+	if (!decayed_to_nothing(periods, half_life))
+		d = (struct decay){ (u32)periods / half_life, inverse };
+	return segments(d, d1, d3, load_avg_max);
+}
+
+/* Each form differs from the one before by one rule; see the first use of each. */
+enum era { v4_12, v4_13, v4_14, v4_15, v5_1, v5_7 };
+enum entity { task, cfs_rq };
+
+/* Era and entity are compile-time constants wherever a rule is passed on. */
+struct rule {
+	enum era era;
+	enum entity entity;
+};
+
+struct update {
+	u64 now;
+	u64 load;
+	u64 runnable;
+	bool running;
+	u64 load_weight;
+	u64 runnable_weight;
+	u64 scale_freq;
+	u64 scale_cpu;
+};
+
+/* x if the flag is set, else 0, without a branch: flags are hard to predict. */
+ALWAYS_INLINE u64 if_set(bool flag, u64 x)
+{
+	return (0 - (u64)flag) & x;
+}
+
+/* Up to 4.14 runnable_load_sum is the run queue's: a task's update leaves it alone. */
+ALWAYS_INLINE bool tracks_runnable(struct rule rule)
+{
+	return rule.era >= v4_15 || rule.entity == cfs_rq;
+}
+
+/*
+ * 4.12 .. 4.14: a task adds its weight to load_sum while it is queued.
+ * 4.15 on:      it adds 1, and the weight multiplies the average
+ *               (c7b50216818e); up to 5.6 runnable_load_avg has its own weight.
+ */
+ALWAYS_INLINE struct update task_update(const struct pelt_events *ev, size_t i, enum era era)
+{
+	const bool queued = ev->on_rq[i] != 0;
+	struct update u = { .now = ev->now[i], .running = ev->running[i] != 0,
+			    .load_weight = 1, .runnable_weight = 1 };
+
+	if (era < v4_15) {
+		u.load = if_set(queued, ev->weight[i]);
+	} else {
+		u.load = u.runnable = queued;
+		u.load_weight = ev->weight[i];
+		if (era < v5_7)
+			u.runnable_weight = ev->runnable[i];
+	}
+	return u;
+}
+
+/*
+ * 4.12 .. 4.14: runnable_load_sum gets the same weight as load_sum.
+ * 4.15 .. 5.6:  it gets the runnable weight. From 5.7 the number of runnable tasks.
+ */
+ALWAYS_INLINE struct update cfs_rq_update(const struct pelt_events *ev, size_t i, enum era era)
+{
+	struct update u = { .now = ev->now[i], .running = ev->running[i] != 0,
+			    .load_weight = 1, .runnable_weight = 1 };
+
+	u.load = ev->weight[i];
+	u.runnable = era < v4_15 ? u.load : ev->runnable[i];
+	return u;
+}
+
+ALWAYS_INLINE struct update read_event(const struct pelt_events *ev, size_t i, struct rule rule)
+{
+	struct update u = rule.entity == task ? task_update(ev, i, rule.era)
+					      : cfs_rq_update(ev, i, rule.era);
+
+	if (rule.era < v5_1) {
+		u.scale_freq = ev->scale_freq[i];
+		u.scale_cpu = ev->scale_cpu[i];
+	}
+	return u;
+}
+
+/* All sums, and the segments that belong to the same d; the most common d has no shift. */
+ALWAYS_INLINE u32 decay_sums(struct pelt_avg *a, struct decay d, u32 rest, struct rule rule,
+			     const struct pelt_params *params)
+{
+	a->load_sum = decay_by(a->load_sum, d);
+	if (tracks_runnable(rule))
+		a->runnable_sum = decay_by(a->runnable_sum, d);
+	a->util_sum = (u32)decay_by(a->util_sum, d);
+	return segments(d, PELT_PERIOD - (u32)a->period_contrib, rest, params->load_avg_max);
+}
+
+/*
+ * Sums after delta units of 1024 ns. Returns the number of window ends passed.
+ * Up to 5.0 capacities scale what is added; from 5.1 clock_pelt has scaled the
+ * time already (23127296889f). From 5.7 runnable_sum has util_sum's scale of 1024.
+ */
+ALWAYS_INLINE u64 accumulate_sum(struct pelt_avg *a, u64 delta, const struct update *u,
+				 struct rule rule, const struct pelt_params *params)
+{
+	const u64 elapsed = delta + a->period_contrib;
+	const u64 periods = elapsed / PELT_PERIOD;
+	const u32 rest = (u32)(elapsed % PELT_PERIOD);
+	u32 contrib = (u32)delta;
+	u64 running;
+
+	if (periods) {
+		if (periods < params->half_life) {
+			const struct decay d = { 0, params->inverse[periods] };
+
+			contrib = decay_sums(a, d, rest, rule, params);
+		} else {
+			contrib = decay_sums(a, decay_over(periods, params), rest, rule, params);
+		}
+	}
+	a->period_contrib = rest;
+
+	if (rule.era < v5_1)
+		contrib = (u32)((contrib * u->scale_freq) >> 10);
+	a->load_sum += u->load * contrib;
+	if (tracks_runnable(rule))
+		a->runnable_sum += (u->runnable * contrib) << (rule.era < v5_7 ? 0 : 10);
+	running = rule.era < v5_1 ? contrib * u->scale_cpu : contrib << 10;
+	a->util_sum = (u32)(a->util_sum + if_set(u->running, running));
+	return periods;
+}
+
+/*
+ * The sums can at most be what they are worth at this place in the window:
+ * MAX y is the past, MAX y = MAX - 1024, and period_contrib the present. 4.12
+ * divides by MAX everywhere in the window (changed by 625ed2bf049d, 4.13).
+ */
+ALWAYS_INLINE u32 divider(const struct pelt_avg *a, struct rule rule,
+			  const struct pelt_params *params)
+{
+	if (rule.era < v4_13)
+		return params->load_avg_max;
+	return params->load_avg_max - PELT_PERIOD + (u32)a->period_contrib;
+}
+
+ALWAYS_INLINE u64 load_average(const struct pelt_avg *a, const struct update *u, u32 div)
+{
+	return u->load_weight * a->load_sum / div;
+}
+
+ALWAYS_INLINE u64 runnable_average(const struct pelt_avg *a, const struct update *u, u32 div)
+{
+	return u->runnable_weight * a->runnable_sum / div;
+}
+
+ALWAYS_INLINE u64 util_average(const struct pelt_avg *a, u32 div)
+{
+	return (u32)a->util_sum / div;
+}
+
+/*
+ * Returns whether the averages were refreshed.
+ *
+ * accumulate_sum() of the kernel returns its number of windows as a u32, so
+ * that a sleep of k * 2^32 windows counts as none. update_threshold is the 2017
+ * proposal, never merged: refresh also when that much time has passed since
+ * the last update of the sums.
+ */
+ALWAYS_INLINE bool update(struct pelt_avg *a, struct update *u, struct rule rule,
+			  const struct pelt_params *params)
+{
+	const u64 threshold = params->update_threshold;
+	u64 delta = u->now - a->last_update_time;
+	u64 periods;
+	u32 div;
+
+	if ((s64)delta < 0) {
+		a->last_update_time = u->now;
+		return false;
+	}
+	delta >>= 10;
+	if (delta == 0)
+		return false;
+	a->last_update_time += delta << 10;
+
+	/* From 4.14: current but no longer queued (it is just being dequeued) is not running. */
+	if (rule.era >= v4_14) {
+		u->runnable = if_set(u->load != 0, u->runnable);
+		u->running &= u->load != 0;
+	}
+	periods = accumulate_sum(a, delta, u, rule, params);
+	if ((u32)periods == 0 && (threshold == 0 || delta < threshold))
+		return false;
+
+	div = divider(a, rule, params);
+	a->load_avg = load_average(a, u, div);
+	if (tracks_runnable(rule))
+		a->runnable_avg = runnable_average(a, u, div);
+	a->util_avg = util_average(a, div);
+	return true;
+}
+
+#define RECORD(field, value)                \
+	do {                                \
+		if (out->field)             \
+			out->field[i] = (value); \
+	} while (0)
+
+ALWAYS_INLINE void record_rest(const struct pelt_history *out, size_t i, const struct pelt_avg *a,
+			       const struct update *u, bool updated, u32 div)
+{
+	RECORD(last_update_time, a->last_update_time);
+	RECORD(load_sum, a->load_sum);
+	RECORD(runnable_sum, a->runnable_sum);
+	RECORD(util_sum, a->util_sum);
+	RECORD(period_contrib, a->period_contrib);
+	RECORD(load_avg, a->load_avg);
+	RECORD(runnable_avg, a->runnable_avg);
+	RECORD(load_now, load_average(a, u, div));
+	RECORD(runnable_now, runnable_average(a, u, div));
+	RECORD(util_now, util_average(a, div));
+	RECORD(updated, updated);
+}
+
+static bool wants_rest(const struct pelt_history *out)
+{
+	return out->last_update_time || out->load_sum || out->runnable_sum || out->util_sum ||
+	       out->period_contrib || out->load_avg || out->runnable_avg || out->load_now ||
+	       out->runnable_now || out->util_now || out->updated;
+}
+
+/*
+ * Everything the loop reads beside the events is copied to locals: a store
+ * through the history's byte column could alias it otherwise. The two fields
+ * that are narrower in the kernel are cut first, so that no state can make a
+ * divider zero.
+ */
+ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_events *events,
+			 const struct pelt_history *history, const struct pelt_params *given,
+			 struct rule rule)
+{
+	const struct pelt_params params = *given;
+	const struct pelt_events ev = *events;
+	const struct pelt_history out_columns = *history, *out = &out_columns;
+	const bool rest = wants_rest(history);
+	struct pelt_avg a = *avg;
+
+	if (!pelt_params_valid(given))
+		return;
+	a.util_sum = (u32)a.util_sum;
+	a.period_contrib %= PELT_PERIOD;
+	for (size_t i = 0; i < n; i++) {
+		struct update u = read_event(&ev, i, rule);
+		const bool updated = update(&a, &u, rule, &params);
+
+		RECORD(util_avg, a.util_avg);
+		if (rest)
+			record_rest(out, i, &a, &u, updated, divider(&a, rule, &params));
+	}
+	*avg = a;
+}
+
+#define PELT_DEFINE(entity, version)                                                       \
+	void pelt_track_##entity##_##version(struct pelt_avg *avg, size_t n,               \
+					     const struct pelt_events *ev,                 \
+					     const struct pelt_history *out,               \
+					     const struct pelt_params *params)             \
+	{                                                                                  \
+		track(avg, n, ev, out, params, (struct rule){ version, entity });          \
+	}
+PELT_FORMS(PELT_DEFINE)
+
+bool pelt_params_valid(const struct pelt_params *params)
+{
+	const u32 highest = params->load_avg_max;
+
+	return params->half_life >= 1 && params->half_life <= PELT_HALF_LIFE_LIMIT &&
+	       highest > PELT_PERIOD && highest <= PELT_LOAD_AVG_MAX_LIMIT;
+}
+
+/* Neighbours differ by a factor of about 1.25; nice 0 is 1024. */
+static const u32 prio_to_weight[40] = {
+	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
+	9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277,
+	1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
+	110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+};
+
+u64 nice_to_weight(s64 nice)
+{
+	const s64 cut = nice < -20 ? -20 : nice > 19 ? 19 : nice;
+
+	return prio_to_weight[cut + 20];
+}
