@@ -379,13 +379,24 @@ def to_ns(seconds):
     return (whole.astype(np.int64) * 10**9 + np.rint((values - whole) * 1e9).astype(np.int64))[()]
 
 
+def _overflows(time, dtype):
+    try:
+        time.astype(dtype)
+    except OverflowError:
+        return True
+    return False
+
+
 def _time_to_ns(values):
     kind = "datetime64" if values.dtype.kind == "M" else "timedelta64"
     if np.isnat(values).any():
         first = int(np.argmax(np.isnat(values)))
         raise ValueError(f"seconds: element {first} is NaT")
-    ns = values.astype(f"{kind}[ns]")
-    bad = ns.astype(values.dtype) != values
+    try:
+        ns = values.astype(f"{kind}[ns]")
+        bad = ns.astype(values.dtype) != values
+    except OverflowError:  # raised from NumPy 2.5 on; before, the cast wraps
+        bad = [_overflows(value, f"{kind}[ns]") for value in values.flat]
     if np.any(bad):
         first = int(np.argmax(bad))
         raise ValueError(

@@ -83,7 +83,7 @@ def test_to_ns(seconds, ns):
 
 
 @pytest.mark.parametrize(
-    "bad", [np.nan, np.inf, 1e10, np.timedelta64("NaT"), np.timedelta64(300, "Y"), 2**63 - 1]
+    "bad", [np.nan, np.inf, 1e10, np.timedelta64("NaT", "ns"), np.timedelta64(300, "Y"), 2**63 - 1]
 )
 def test_to_ns_refuses(bad):
     with pytest.raises(ValueError, match="seconds"):
