@@ -244,10 +244,11 @@ def compare(a: Moments, b: Moments, level: float = 0.95) -> Comparison:
     of_a, of_b = interval(a, level), interval(b, level)
     weight_a, weight_b = np.sqrt(a.count - 1.0), np.sqrt(b.count - 1.0)
     pooled = np.hypot(weight_a * a.std, weight_b * b.std) / np.hypot(weight_a, weight_b)
-    base = np.where(a.mean == 0, np.nan, a.mean)
+    with np.errstate(over="ignore"):  # a mean next to zero: the percentage is infinite
+        percent = 100 * diff / np.where(a.mean == 0, np.nan, a.mean)
     return Comparison(
         diff=diff,
-        percent=100 * diff / base,
+        percent=percent,
         interval=Interval(diff - half, diff + half),
         t=t,
         dof=dof,
