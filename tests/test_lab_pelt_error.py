@@ -309,6 +309,14 @@ def test_the_reasons_carry_computed_figures(verdicts):
     assert "by 36-44 %" in why["the error with the patch"]
 
 
+def test_the_conclusion_says_every_line(verdicts):
+    text = pelt_error.conclusion(verdicts)
+    assert text.split("**")[1::2] == ["Agrees", "Differs", "Consistent", "Cannot be told"]
+    for line in verdicts.itertuples():
+        said = f"* {line.what}: the mail says {line.published}, here {line.ours}. Why: {line.why}.\n"
+        assert said in text + "\n"
+
+
 def test_other_errors_get_other_verdicts(updates):
     wrong = updates.copy()
     wrong["of_1024_pct"] *= 3

@@ -136,6 +136,22 @@ def test_spacing_draws_one_line_per_variant():
     assert legend(ax) == ["a", "b"]
 
 
+def test_signal_and_error_share_their_time(activation):
+    above, below = pelt_error.signal_and_error(activation)
+    assert above.figure is below.figure
+    assert points(above.get_lines()[0])[1] == [10, 10, 50, 50, 50]
+    assert points(below.get_lines()[0])[1] == activation["of_1024_pct"].tolist()[:5]
+    assert above.get_shared_x_axes().joined(above, below)
+
+
+@pytest.mark.parametrize("rates", [(250,), (250, 100, 300)])
+def test_histograms_draws_every_rate_that_was_measured(activation, rates):
+    several = pd.concat([activation.assign(hz=hz) for hz in rates])
+    axes = pelt_error.histograms(several)
+    assert [ax.get_title(loc="left") for ax in axes] == [f"Errors at HZ={hz}" for hz in rates]
+    assert len(axes[0].figure.axes) == len(rates)
+
+
 CALLS = [
     ("signal", "activation", {}),
     ("error", "activation", {}),

@@ -39,6 +39,7 @@ __all__ = [
     "bounds",
     "by_place",
     "by_spacing",
+    "conclusion",
     "definitions",
     "measure",
     "published",
@@ -218,7 +219,7 @@ def _benchmark_lines(updates):
         "unixbench_no_regression": (
             f"{change.percent:.1f} % ({low:.1f} .. {high:.1f} %)",
             "consistent" if excluded else "cannot be told",
-            f"interval of the difference of {before.count} runs each; "
+            f"interval of the difference of the mail's scores, {before.count} runs each; "
             f"{regression} % is {'outside' if excluded else 'inside'}, "
             f"0 is {'inside' if low <= 0 <= high else 'outside'}",
         ),
@@ -264,3 +265,26 @@ def verdicts(updates=None, worst=None):
         claim = claims.loc[name]
         lines.append((claim["mail"], claim["what"] + comma + reading, claim["published"], ours, verdict, why))
     return pd.DataFrame(lines, columns=["mail", "what", "published", "ours", "verdict", "why"])
+
+
+def conclusion(lines):
+    """The verdicts in sentences, Markdown.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        What :func:`verdicts` gave.
+
+    Returns
+    -------
+    str
+        One list per verdict word, in the order in which the words first appear.
+    """
+    parts = []
+    for word, group in lines.groupby("verdict", sort=False):
+        figures = [
+            f"* {line.what}: the mail says {line.published}, here {line.ours}. Why: {line.why}."
+            for line in group.itertuples()
+        ]
+        parts.append("\n".join([f"**{word[0].upper()}{word[1:]}**", "", *figures]))
+    return "\n\n".join(parts)

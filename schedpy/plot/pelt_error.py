@@ -111,6 +111,14 @@ def error(activation, *, variants=(WITHOUT, WITH), scale="of_1024_pct", ax=None)
     return ax
 
 
+def signal_and_error(activation, *, variants=(WITHOUT, WITH), scale="of_1024_pct"):
+    """:func:`signal` above :func:`error`, on a new figure: an array of two Axes."""
+    axes = style.grid(2, 1, size=(8.0, 7.0), sharex=True)[:, 0]
+    signal(activation, variants=variants, ax=axes[0]).set_xlabel("")
+    error(activation, variants=variants, scale=scale, ax=axes[1])
+    return axes
+
+
 def histogram(updates, *, hz, variants=(WITHOUT, WITH), scale="of_1024_pct", ax=None):
     """How often an update is off by how much.
 
@@ -153,6 +161,18 @@ def histogram(updates, *, hz, variants=(WITHOUT, WITH), scale="of_1024_pct", ax=
         ax.set(xlabel=WORDS[scale], ylabel="share of updates, %", title=f"Errors at HZ={hz}")
         ax.legend(loc="upper right")
     return ax
+
+
+def histograms(updates, *, variants=(WITHOUT, WITH), scale="of_1024_pct"):
+    """:func:`histogram` of every tick rate side by side, on a new figure: an array of Axes."""
+    rates = updates["hz"].unique()
+    rows = -(-len(rates) // 2)
+    axes = style.grid(rows, 2, size=(10.0, 3.6 * rows)).ravel()
+    for ax, hz in zip(axes, rates, strict=False):
+        histogram(updates, hz=hz, variants=variants, scale=scale, ax=ax)
+    for ax in axes[len(rates) :]:
+        ax.remove()
+    return axes[: len(rates)]
 
 
 def largest(table, *, scale="of_1024_pct", mark_pct=None, ax=None):
@@ -258,5 +278,6 @@ def spacing(by_spacing, *, ax=None):
             ylabel=f"largest {WORDS['of_1024_pct']}",
             title="Largest error of a task that starts to run",
         )
-        ax.legend()
+        ax.margins(y=0.2)
+        ax.legend(ncols=3, loc="upper left")
     return ax
