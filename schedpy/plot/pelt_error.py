@@ -278,6 +278,6 @@ def spacing(by_spacing, *, ax=None):
             ylabel=f"largest {WORDS['of_1024_pct']}",
             title="Largest error of a task that starts to run",
         )
-        ax.margins(y=0.2)
+        ax.set_ylim(0, 1.2 * by_spacing["max_of_1024_pct"].max())
         ax.legend(ncols=3, loc="upper left")
     return ax
