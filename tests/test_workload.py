@@ -39,6 +39,9 @@ def test_the_mails_task_is_that_of_the_known_answers(stream):
     hz = (100, 250, 300, 1000)[stream // 2]
     start = BASE + (0, 777_777)[stream % 2]
     wanted = select(load("pelt/events_in"), stream=stream)
+    about = select(load("pelt/streams"), stream=stream)
+    assert f"20ms/100ms nice0 HZ={hz} start_off_ns={start - BASE} " in about["description"].item()
+    assert about["n"].item() == len(wanted["now_ns"])
     task = workload.periodic(20_000_000, 100_000_000, 20, hz=hz, start_ns=start)
     for field, column in (("now", "now_ns"), ("running", "running"), ("on_rq", "on_rq"), ("label", "label")):
         assert getattr(task, field).tolist() == wanted[column].tolist(), field
