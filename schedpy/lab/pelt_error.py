@@ -152,13 +152,14 @@ def _arithmetic_lines(updates, worst):
     last, first = place.iloc[:, -1], place.iloc[:, 0]
     fall = 100 - 100 * patched["max_of_value_pct"] / without["max_of_value_pct"]
     window_ms, threshold_us = WINDOW_NS / 1e6, VARIANTS[WITH][1] * UNIT_NS / 1e3
-    values = published()["values"]
+    values, limit = published()["values"], bounds()
     return {
         "largest_error, of full scale": (
             _span(without["max_of_1024_pct"], 2),
             "agrees" if full_scale["gives_it"] else "differs",
             f"error / {FULL_SCALE} rounds to the mail's figure at every HZ, {alone}; "
-            f"one stale window costs at most {bounds()['running, of 1024']:.2f} %",
+            f"one stale window costs at most {limit['running, of 1024']:.2f} % of it, "
+            f"and {limit['asleep, of the value']:.2f} % of the value of a task asleep",
         ),
         "largest_error, of the value (as worded)": (
             _span(without["max_of_value_pct"], 1),
