@@ -412,7 +412,7 @@ def _pinned(cpu: int | None) -> Iterator[int]:
 def _with_progress(rounds: range) -> Iterable[int]:
     """A bar once the rounds have taken two seconds, if tqdm is there."""
     try:
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
     except ImportError:
         return rounds
     return tqdm(rounds, desc="reading clocks", unit="round", delay=2, leave=False)

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The mail of 2016 on the idle clock: its figures are its own, ours are computed, and the verdicts follow."""
+
+import ast
+import re
+from pathlib import Path
+
+import golden
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("scipy")
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("agg")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+from schedpy import clock, stopwatch  # noqa: E402
+from schedpy.lab import idle_clock  # noqa: E402
+from schedpy.plot import idle_clock as plot  # noqa: E402
+
+NOTEBOOK = Path(__file__).parent.parent / "notebooks/03_idle_clock.py"
+VERDICTS = {"agrees", "differs", "consistent", "not consistent", "cannot be told"}
+
+
+@pytest.fixture(scope="module")
+def cost():
+    return stopwatch.read_cost(rounds=3, calls=200, progress=False)
+
+
+@pytest.fixture(scope="module")
+def deviation():
+    return idle_clock.deviation()
+
+
+@pytest.fixture
+def lines(cost, deviation):
+    return idle_clock.verdicts(cost, deviation).set_index("what")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+# ---- the mail's figures
+
+
+def test_every_figure_stands_in_its_quote():
+    """No figure is ours: each number is in the mail's words beside it."""
+    figures = idle_clock.published()
+    for _, row in figures.iterrows():
+        if np.isfinite(row["value"]):
+            assert f"{row['value']:.10g}" in re.findall(r"\d+(?:\.\d+)?", row["quote"])
+        else:
+            assert row["published"] == f'"{row["quote"]}"'
+    assert figures["mail"].nunique() == 1
+
+
+# ---- conversions
+
+
+def test_conversions_are_the_known_answers():
+    known = golden.load("clock/mail_table")
+    table = idle_clock.conversions(known["nsec"])
+    assert table["nsec"].tolist() == known["nsec"].tolist()
+    assert table["div1000_us"].tolist() == known["int_div1000_us"].tolist()
+    assert table["shr10"].tolist() == known["int_shr10"].tolist()
+    for ours, theirs in (
+        ("real_div1000", "real_div1000"),
+        ("real_div1024", "real_div1024"),
+    ):
+        assert [f"{value:.7f}" for value in table[ours]] == list(known[theirs])
+    deviates = ["" if np.isnan(value) else f"{value:.4f}" for value in table["deviation_pct"]]
+    assert deviates == list(known["integer_rel_deviation_pct"])
+
+
+def test_conversion_table_names_the_mixed_units():
+    table = idle_clock.conversion_table().set_index("nsec")
+    assert table["shr10"].tolist() == clock.ns_to_us_shift([10**3, 10**6, 10**9]).tolist()
+    assert table.loc[10**3, "remark"].startswith("the shift gives 0; 0.9766 us is the quotient")
+    assert table.loc[10**3, "remark"].endswith("printed in nsec where the column counts usec")
+    assert table["remark"].tolist()[1:] == ["", ""]
+
+
+# ---- deviation
+
+
+def test_deviation_covers_the_range(deviation):
+    assert deviation["nsec"].iloc[[0, -1]].tolist() == [1, 10**10]
+    assert (np.diff(deviation["nsec"]) > 0).all()
+    assert np.isnan(deviation["deviation_pct"][deviation["nsec"] < 1000]).all()
+    assert (deviation["asymptote_pct"] == -2.34375).all()
+
+
+@pytest.mark.parametrize("low", [1_000, 10_000, 100_000])
+def test_the_grid_finds_the_extremes_of_every_time(deviation, low):
+    """Against all times of the decade, one by one."""
+    ns = np.arange(low, 10 * low)
+    every = 100 * (clock.ns_to_us_shift(ns) / clock.ns_to_us(ns) - 1)
+    found = idle_clock.by_decade(deviation).set_index("from_ns").loc[low]
+    assert found["worst_pct"] == pytest.approx(every.min(), rel=1e-12)
+    assert found["best_pct"] == pytest.approx(every.max(), abs=1e-12)
+
+
+def test_long_times_deviate_by_the_asymptote(deviation):
+    last = idle_clock.by_decade(deviation).iloc[-2]
+    assert last["from_ns"] == 10**9
+    assert last[["worst_pct", "best_pct"]].tolist() == pytest.approx([-2.34375] * 2, abs=1e-3)
+
+
+def test_empty_in_empty_out():
+    assert idle_clock.conversions(np.array([], dtype=np.int64)).empty
+    assert idle_clock.by_decade(idle_clock.deviation(np.array([], dtype=np.int64))).empty
+    assert idle_clock.stddev_bound([], [], []).empty
+
+
+# ---- the bound
+
+
+def test_the_mails_stddevs_are_impossible():
+    bound = idle_clock.stddev_bound()
+    assert bound.index.tolist() == ["ktime_get", "local_clock"]
+    assert bound["least_stddev"].round(1).tolist() == [38.2, 13.4]
+    assert not bound["possible"].any()
+
+
+@pytest.mark.parametrize("count", [2, 10, 1000])
+def test_samples_obey_the_bound(count):
+    samples = np.zeros(count)
+    samples[0] = 12_345.0
+    for ddof in (0, 1):
+        bound = idle_clock.stddev_bound(samples.mean(), samples.max(), samples.std(ddof=ddof), count)
+        assert bound["possible"].all()
+    tight = samples.std() / bound["least_stddev"][0]
+    assert 1 <= tight <= np.sqrt(count / (count - 1)) * (1 + 1e-12)
+
+
+# ---- beside the mail
+
+
+def test_host_stands_below_the_mail(cost):
+    table = idle_clock.beside_mail(cost)
+    assert table.index.tolist() == ["ktime_get()", "local_clock()", *(each.name for each in cost.clocks)]
+    assert table.iloc[0][["average_ns", "stddev_ns", "maximum_ns", "minimum_ns"]].tolist() == [
+        101,
+        27.4,
+        38313,
+        65,
+    ]
+    value = cost["CLOCK_MONOTONIC"].statistics()
+    assert table.loc["CLOCK_MONOTONIC", "stddev_ns"] == value["stddev_rounds_ns"]
+    assert table.loc["CLOCK_MONOTONIC", "stddev_calls_ns"] == value["stddev_calls_ns"]
+    assert table.loc["CLOCK_MONOTONIC", "maximum_ns"] == value["max_ns"]
+
+
+# ---- verdicts
+
+
+def test_one_line_per_figure(lines):
+    figures = idle_clock.published()
+    inputs = {"calls per round", "rounds"}
+    linear = "deviation of the shift from the division, linear"
+    conversions = {f"{ns} ns by {how}" for ns in (10**3, 10**6, 10**9) for how in ("div1000", "div1024")}
+    assert set(lines.index) == set(figures["what"]) - inputs | {linear} | conversions
+    assert lines.index.is_unique
+    assert set(lines["verdict"]) <= VERDICTS
+    assert (lines["why"] != "").all()
+    assert list(idle_clock.verdicts().columns) == ["mail", "what", "published", "ours", "verdict", "why"]
+
+
+def test_what_can_be_recomputed(lines):
+    verdict, ours = lines["verdict"], lines["ours"]
+    assert ours["calls in total"] == "1000000 calls"
+    assert ours["saved at idle time, entry and exit"] == "82 ns"
+    assert ours["saved when several CPUs race for the clock"] == "24.8 us"
+    assert ours["deviation of the shift from the division"] == "2.34375 %"
+    for what in ("calls in total", "saved at idle time, entry and exit", "1000000 ns by div1024"):
+        assert verdict[what] == "agrees"
+    assert verdict["deviation of the shift from the division"] == "agrees"
+    assert verdict["deviation of the shift from the division, linear"] == "differs"
+    assert (ours["1000 ns by div1024"], verdict["1000 ns by div1024"]) == ("0 us", "differs")
+    for function, least in (("ktime_get()", "38.2"), ("local_clock()", "13.4")):
+        assert verdict[f"{function}: stddev"] == "not consistent"
+        assert ours[f"{function}: stddev"] == f"at least {least} ns over 1000000 calls"
+
+
+def test_times_of_another_cpu_cannot_be_told(lines, cost):
+    times = [
+        f"{name}(): {what}" for name in idle_clock.FUNCTIONS for what in ("average", "maximum", "minimum")
+    ]
+    assert (lines.loc[times, "verdict"] == "cannot be told").all()
+    here = cost["CLOCK_MONOTONIC"].statistics()
+    for what, column in (("average", "average_ns"), ("maximum", "max_ns"), ("minimum", "min_ns")):
+        assert lines.loc[f"ktime_get(): {what}", "ours"] == f"{here[column]:.1f} ns, CLOCK_MONOTONIC"
+
+
+def test_without_a_measurement():
+    lines = idle_clock.verdicts().set_index("what")
+    assert lines.loc["ktime_get(): average", ["ours", "verdict"]].tolist() == [
+        "not measured",
+        "cannot be told",
+    ]
+    few = stopwatch.read_cost("CLOCK_TAI", rounds=2, calls=1, progress=False)
+    assert idle_clock.verdicts(few).set_index("what").loc["ktime_get(): average", "ours"] == "not measured"
+
+
+def test_verdicts_follow_the_figures(monkeypatch):
+    """Another mail, other verdicts: none of them is a constant."""
+    mail = idle_clock.published()
+    mail["value"] *= 3
+    mail.loc["local_clock_maximum", "value"] = 2 * mail.loc["ktime_get_maximum", "value"]
+    mail.loc["ktime_get_stddev", "value"] = 1e6
+    monkeypatch.setattr(idle_clock, "published", lambda: mail)
+    verdict = idle_clock.verdicts().set_index("what")["verdict"]
+    assert verdict["calls in total"] == "differs"
+    assert verdict["which clock is better"] == "not consistent"
+    assert verdict["saved when several CPUs race for the clock"] == "not consistent"
+    assert verdict["deviation of the shift from the division"] == "differs"
+    assert verdict["ktime_get(): stddev"] == "consistent"
+
+
+# ---- refused
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: idle_clock.conversions(-1), ValueError, "ns"),
+        (lambda: idle_clock.conversions(1.5), TypeError, "ns"),
+        (lambda: idle_clock.deviation([1, 2**63]), ValueError, "ns"),
+        (lambda: idle_clock.by_decade([1]), TypeError, "table must be a DataFrame"),
+        (lambda: idle_clock.by_decade(pd.DataFrame({"nsec": [1]})), ValueError, "deviation_pct"),
+        (lambda: idle_clock.stddev_bound(1), TypeError, "maximum, stddev: give"),
+        (lambda: idle_clock.stddev_bound("a", 2, 3), TypeError, "average must be numbers"),
+        (lambda: idle_clock.stddev_bound(1, [2, np.nan], 3), ValueError, "maximum: element 1 = nan"),
+        (lambda: idle_clock.stddev_bound(1, 2, 3, 0), ValueError, "count"),
+        (lambda: idle_clock.stddev_bound([1, 2], [1, 2, 3], 4), ValueError, "shapes that broadcast"),
+        (lambda: idle_clock.beside_mail("cost"), TypeError, "cost must be what stopwatch.read_cost gave"),
+        (lambda: idle_clock.verdicts("cost"), TypeError, "cost must be what stopwatch.read_cost gave"),
+        (lambda: idle_clock.verdicts(table=3), TypeError, "table must be a DataFrame"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# ---- pictures
+
+
+def test_picture_of_the_deviation(deviation):
+    integers, asymptote = plot.deviation(deviation).get_lines()
+    known = deviation.dropna(subset="deviation_pct")
+    assert integers.get_xdata().tolist() == known["nsec"].tolist()
+    assert integers.get_ydata().tolist() == known["deviation_pct"].tolist()
+    assert set(asymptote.get_ydata()) == {-2.34375}
+
+
+def test_picture_of_single_calls(cost):
+    names = ["CLOCK_MONOTONIC", "syscall(getppid)"]
+    drawn = plot.single_calls(cost, clocks=names).get_lines()
+    for name, line in zip(names, drawn, strict=True):
+        samples = np.repeat(cost[name].values_ns, cost[name].counts)
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True):
+            assert y == pytest.approx((samples >= x).mean(), rel=1e-12)
+    with pytest.raises(ValueError, match="clocks: 0 of them"):
+        plot.single_calls(cost, clocks=[])
+
+
+def test_picture_beside_the_mail(cost):
+    table = idle_clock.beside_mail(cost)
+    ax = plot.beside_mail(table)
+    names = [label.get_text().split(",")[0] for label in ax.get_yticklabels()]
+    assert names == list(table.index)
+    assert (np.diff(ax.get_yticks()) < 0).all(), "the mail comes first"
+    averages = np.concatenate([container[0].get_xdata() for container in ax.containers])
+    assert averages.tolist() == table["average_ns"].tolist()
+
+
+def test_pictures_draw_where_they_are_told(cost, deviation):
+    _, axes = pyplot.subplots(1, 3)
+    assert plot.deviation(deviation, ax=axes[0]) is axes[0]
+    assert plot.single_calls(cost, ax=axes[1]) is axes[1]
+    assert plot.beside_mail(idle_clock.beside_mail(cost), ax=axes[2]) is axes[2]
+
+
+# ---- the notebook
+
+
+def test_the_notebook_types_no_figure_and_holds_no_logic():
+    source = NOTEBOOK.read_text(encoding="utf-8")
+    numbers = {node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
+    assert all(isinstance(value, (str, bool)) for value in numbers)
+    kinds = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
+    assert all(isinstance(statement, kinds) for statement in ast.parse(source).body)
+    prose = " ".join(line for line in source.splitlines() if line.startswith("# "))
+    for figure in ("2.34", "38.2", "13.4", "976", "27.4", "9.8", "38313", "13487"):
+        assert figure not in prose
