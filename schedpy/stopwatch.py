@@ -43,9 +43,7 @@ _PYTHON = {
         "monotonic_ns",
         "perf_counter",
         "perf_counter_ns",
-        "process_time",
         "process_time_ns",
-        "thread_time",
         "thread_time_ns",
     )
 }
