@@ -22,7 +22,7 @@ import numpy as np
 from schedpy import _core
 from schedpy._coerce import as_number
 
-__all__ = ["Clock", "ClockCost", "Counter", "ReadCost", "clocks", "read", "read_cost"]
+__all__ = ["Clock", "ClockCost", "Counter", "ReadCost", "clocks", "counter", "pinned", "read", "read_cost"]
 
 _FORMAT = "schedpy.stopwatch.ReadCost/1"
 _CLOCKSOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -392,13 +392,50 @@ def read(name: str) -> float:
     return reader() if callable(reader) else _core.stopwatch_read(reader)
 
 
+def counter() -> Counter:
+    """The counter that times calls on this machine; calibrating it takes 50 ms.
+
+    Returns
+    -------
+    Counter
+
+    Examples
+    --------
+    >>> from schedpy import stopwatch
+    >>> stopwatch.counter().hz > 0
+    True
+    """
+    start = _instant()
+    step, share = _step(_core.stopwatch_deltas(100_000))
+    bracket = int(_core.stopwatch_empty(10_000).min())
+    return Counter(_core.STOPWATCH_COUNTER, _frequency(start), step, share, bracket)
+
+
 @contextlib.contextmanager
-def _pinned(cpu: int | None) -> Iterator[int]:
-    """This thread on one CPU, the highest allowed one by default; afterwards where it may be before."""
+def pinned(cpu: int | None = None) -> Iterator[int]:
+    """This thread on one CPU; afterwards where it may be before.
+
+    Parameters
+    ----------
+    cpu : int, optional
+        None: the highest that this process may use. The block gets the one chosen.
+
+    Raises
+    ------
+    ValueError
+        A CPU that is not allowed.
+
+    Examples
+    --------
+    >>> import os
+    >>> from schedpy import stopwatch
+    >>> with stopwatch.pinned() as cpu:
+    ...     os.sched_getaffinity(0) == {cpu}
+    True
+    """
     allowed = os.sched_getaffinity(0)
-    if cpu is None:
-        cpu = max(allowed)
-    elif cpu not in allowed:
+    cpu = max(allowed) if cpu is None else as_number(cpu, "cpu", low=0)
+    if cpu not in allowed:
         raise ValueError(f"cpu = {cpu}: this process may run on {', '.join(map(str, sorted(allowed)))}")
     os.sched_setaffinity(0, {cpu})
     try:
@@ -518,12 +555,11 @@ def read_cost(
     rounds = as_number(rounds, "rounds", low=2)
     calls = as_number(calls, "calls", low=1, high=_MOST_CALLS)
     warmup = as_number(warmup, "warmup", low=1000, high=_MOST_CALLS)
-    cpu = None if cpu is None else as_number(cpu, "cpu", low=0)
 
     batches: list[list[int]] = [[] for _ in chosen]
     singles: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in chosen]
     bracket = []
-    with _pinned(cpu) as cpu:
+    with pinned(cpu) as cpu:
         start = _instant()
         step, share = _step(_core.stopwatch_deltas(100_000))
         for _ in _with_progress(range(rounds)) if progress else range(rounds):

@@ -331,6 +331,13 @@ def test_a_gcd_would_not_find_the_step():
     assert np.gcd.reduce(deltas) == 1
 
 
+def test_the_counter_alone_is_that_of_read_cost(cost):
+    counter = stopwatch.counter()
+    assert counter.name == cost.counter.name
+    assert counter.hz == pytest.approx(cost.counter.hz, rel=0.01)
+    assert counter.bracket_ticks > 0
+
+
 # ---- pinning
 
 
@@ -338,7 +345,7 @@ def test_affinity_during_and_after(cost):
     assert cost.cpu == max(ALLOWED)
     assert os.sched_getaffinity(0) == ALLOWED
     for cpu in ALLOWED:
-        with stopwatch._pinned(cpu) as chosen:
+        with stopwatch.pinned(cpu) as chosen:
             assert os.sched_getaffinity(0) == {cpu} == {chosen}
         assert os.sched_getaffinity(0) == ALLOWED
 
@@ -351,6 +358,11 @@ def test_affinity_is_restored_after_an_error(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         stopwatch.read_cost(rounds=2, calls=1, progress=False)
     assert os.sched_getaffinity(0) == ALLOWED
+
+
+def test_a_cpu_is_a_whole_number():
+    with pytest.raises(TypeError, match="cpu = 0.0: must be an integer"), stopwatch.pinned(0.0):
+        pass
 
 
 def test_other_cpu_is_refused():
