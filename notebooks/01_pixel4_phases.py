@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+# ---
+
+# %% [markdown]
+# # Is a placement faster with a look-up table?
+#
+# In April 2021 two mails timed `find_energy_efficient_cpu()` on a Pixel 4, with the walk over the table of
+# performance states as it was in 5.12, and with the look-up table (LUT) that a patch proposed. A task
+# climbed a staircase of duty cycles; every placement at a wake-up was one sample. Without the phone, three
+# things can be done: recompute what the printed figures say, derive the column of CPUs from the kernel's
+# arithmetic, and repeat the experiment here.
+
+# %%
+import pandas as pd
+from IPython.display import Markdown
+
+from schedpy.lab import phases
+from schedpy.lab.report import save
+from schedpy.plot import phases as plot
+
+pd.set_option("display.precision", 3)
+pd.set_option("display.max_columns", None)
+pd.set_option("display.max_colwidth", None)
+
+# %% [markdown]
+# ## What was published
+#
+# `table_*` is the table of 22 April, `letter_*` the letter of 28 April; all in ns.
+
+# %%
+save("01_published", phases.published())
+
+# %% [markdown]
+# ## What follows from it
+#
+# a is the walk, b the table. Intervals are recomputed from standard deviation and count; the difference
+# gets an interval and a test of its own (Welch), corrected for asking once per row (Holm).
+
+# %%
+save("01_published_compared", phases.table())
+
+# %%
+save("01_published_intervals", plot.intervals(phases.table()))
+
+# %%
+save("01_published_differences", plot.differences(phases.table()))
+
+# %% [markdown]
+# Hollow markers are rows whose two intervals overlap. The intervals of the differences are the ones that
+# decide, and none of them reaches zero.
+#
+# ## What does not fit
+
+# %%
+save("01_inconsistencies", phases.inconsistencies())
+
+# %% [markdown]
+# ## Where the CPU column comes from
+#
+# The placement of 5.12 on the phone's energy model, for a task of each duty cycle, from each kind of CPU.
+# Exact is the arithmetic; simplified are a utilisation without ripple and an otherwise empty system. The
+# mail's column is the CPU that *ran* the function, not the one it chose: they are the same where the task
+# stays and its timer fires where it went to sleep, so the rows to compare are those with `stays`.
+
+# %%
+placed = phases.placements()
+save("01_placements", placed)
+
+# %% [markdown]
+# ## What the walk has to do
+#
+# Every wake-up of the staircase with util_avg and util_est as PELT of 5.12 computes them (util_est without
+# its slower average). The walk starts at the lowest state of every domain that the task is tried on.
+
+# %%
+wakeups = phases.wakeups()
+save("01_wakeups", wakeups)
+
+# %%
+save("01_states_visited", plot.states(wakeups))
+
+# %% [markdown]
+# ## The same placements on this machine
+#
+# Each wake-up is placed by the walk, by the table, and by the walk once more, in random order. Walk against
+# walk (A/A) shows what no difference looks like here. The caches are warm; on the phone they had 16 ms to
+# cool. In the kernel the function runs with interrupts off; here a few samples meet one, and they move a
+# mean by more than the difference. `shift` therefore compares placement by placement, by medians; it
+# decides on the direction below.
+
+# %%
+measured = phases.measure()
+save("01_samples", measured.samples())
+
+# %%
+here = phases.table(measured)
+save("01_measured", here)
+
+# %%
+save("01_measured_distributions", plot.distributions(measured))
+
+# %%
+save("01_measured_shifts", plot.shifts(here))
+
+# %% [markdown]
+# ## Line by line
+
+# %%
+verdicts = phases.verdicts(measured, placed)
+save("01_verdicts", verdicts)
+
+# %%
+Markdown(phases.summary(verdicts, measured))
