@@ -361,7 +361,7 @@ def test_affinity_is_restored_after_an_error(monkeypatch):
 
 
 def test_a_cpu_is_a_whole_number():
-    with pytest.raises(TypeError, match="cpu = 0.0: must be an integer"), stopwatch.pinned(0.0):
+    with pytest.raises(TypeError, match=r"cpu = 0\.0: must be an integer"), stopwatch.pinned(0.0):
         pass
 
 

@@ -69,31 +69,31 @@ u64 decay_load_v3_8(u64 val, u64 n, u32 half_life, u32 inverse)
 }
 
 /*
- * What `periods` window ends and the time around them add to a sum:
+ * An update may span several windows. Cut at the window ends, what it adds has
+ * a head, a body and a tail, and only the head and the body have decayed:
  *
- *         d1          d2           d3
- *         ^           ^            ^
- *    |<->|<----------------->|<--->|
- *  ..|---x---|------| .. |------|-----x (now)
+ *	   last update                                   now
+ *	        v                                         v
+ *	[.......#####][###########] ... [###########][####.......]
+ *	        head        body: periods - 1         tail
+ *	         d1         windows of 1024            d3
  *
- *   d1 is what was missing of the window of the last update, d2 the
- *   periods - 1 whole windows after it, d3 the part of the present one.
+ *	head   d1 units, `periods` window ends ago:   d1 y^periods
+ *	tail   d3 units of the window still open:     d3
+ *	body   1024 (y + y^2 + ... + y^(periods-1)), which needs no loop: with
+ *	       MAX = 1024 (1 + y + y^2 + ...) the terms from y^periods on are
+ *	       MAX y^periods and the term of y^0 is 1024, so the body is
+ *	       MAX - MAX y^periods - 1024
  *
- *   c1 = d1 y^p                       p = periods
- *               p-1
- *   c2 = 1024 * SUM y^n  = 1024 * ( SUM y^n - SUM y^n - y^0 )
- *               n=1                 n>=0      n>=p
- *      = MAX - MAX y^p - 1024
- *   c3 = d3
- *
- * 4.12 .. 6.19, modulo 2^32.
+ * For one window end the body is empty and the formula gives 0 but for
+ * rounding. 4.12 .. 6.19, modulo 2^32.
  */
 ALWAYS_INLINE u32 segments(struct decay d, u32 d1, u32 d3, u32 load_avg_max)
 {
-	const u32 c1 = (u32)decay_by(d1, d);
-	const u32 c2 = load_avg_max - (u32)decay_by(load_avg_max, d) - PELT_PERIOD;
+	const u32 head = (u32)decay_by(d1, d);
+	const u32 body = load_avg_max - (u32)decay_by(load_avg_max, d) - PELT_PERIOD;
 
-	return c1 + c2 + d3;
+	return head + body + d3;
 }
 
 u32 accumulate_segments(u64 periods, u32 d1, u32 d3, u32 half_life, u32 inverse,
@@ -234,9 +234,10 @@ ALWAYS_INLINE u64 accumulate_sum(struct pelt_avg *a, u64 delta, const struct upd
 }
 
 /*
- * The sums can at most be what they are worth at this place in the window:
- * MAX y is the past, MAX y = MAX - 1024, and period_contrib the present. 4.12
- * divides by MAX everywhere in the window (changed by 625ed2bf049d, 4.13).
+ * What the sum of an entity that always runs is worth at this place in the
+ * window: whole windows of the past add up to MAX y = MAX - 1024, and the one
+ * still open gives period_contrib. 4.12 divides by MAX wherever it is in the
+ * window (changed by 625ed2bf049d, 4.13).
  */
 ALWAYS_INLINE u32 divider(const struct pelt_avg *a, struct rule rule,
 			  const struct pelt_params *params)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The state of a load-tracked entity, and what every function that takes one checks."""
+
+import numpy as np
+
+from schedpy._coerce import as_int
+
+__all__ = ["STATE", "initial_state"]
+
+_SUMS = ("load_sum", "runnable_sum", "util_sum")
+FIELDS = ("last_update_time", *_SUMS, "period_contrib", "load_avg", "runnable_avg", "util_avg")
+_HIGHEST = {"period_contrib": 1023, "util_sum": 2**32 - 1}
+
+#: The kernel's struct sched_avg: eight uint64. ``runnable_*`` is ``runnable_load_*`` up to 5.6.
+STATE = np.dtype([(name, np.uint64) for name in FIELDS])
+
+
+def initial_state(shape=(), **fields):
+    """States to start from: all zero but the given fields.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Broadcasts with the fields.
+    **fields : array_like of int
+        Fields of STATE; ``period_contrib`` 0 .. 1023, ``util_sum`` below 2^32.
+
+    Returns
+    -------
+    array of STATE
+
+    Examples
+    --------
+    >>> from schedpy import pelt
+    >>> pelt.initial_state(2, util_avg=[0, 512])["util_avg"].tolist()
+    [0, 512]
+    """
+    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    for name in fields:
+        if name not in FIELDS:
+            raise TypeError(f"{name} is no field of a state: must be one of {', '.join(FIELDS)}")
+    values = {name: as_field(value, name, name) for name, value in fields.items()}
+    state = np.zeros(broadcast_shape({"shape": np.empty(shape), **values}), STATE)
+    for name, value in values.items():
+        state[name] = value
+    return state
+
+
+def as_field(value, field, name):
+    return as_int(value, name, np.uint64, high=_HIGHEST.get(field))
+
+
+def broadcast_shape(arrays):
+    try:
+        return np.broadcast_shapes(*(array.shape for array in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items() if array.ndim)
+        raise ValueError(f"shapes do not broadcast: {shapes}") from None
+
+
+def rows_of(state):
+    """A state, checked, as rows of eight uint64; not to be written to."""
+    array = np.asarray(state, order="C")
+    if array.dtype.names is None or set(array.dtype.names) != set(FIELDS):
+        raise TypeError(f"state must be an array of pelt.STATE, not of {array.dtype}")
+    for name in FIELDS if array.dtype != STATE else _HIGHEST:
+        as_field(array[name], name, f"state[{name!r}]")
+    if array.dtype != STATE:
+        array = initial_state(**{name: array[name] for name in FIELDS})
+    return array[..., np.newaxis].view(np.uint64)
