@@ -89,7 +89,7 @@ save("01_states_visited", plot.states(wakeups))
 # ## The same placements on this machine
 #
 # Each wake-up is placed by the walk, by the table, and by the walk once more, in random order. Walk against
-# walk (A/A) shows what no difference looks like here. The caches are warm; on the phone they had 16 ms to
+# walk (A/A) shows what no difference looks like here. The caches are warm; on the phone they had a period to
 # cool. In the kernel the function runs with interrupts off; here a few samples meet one, and they move a
 # mean by more than the difference. `shift` therefore compares placement by placement, by medians; it
 # decides on the direction below.

@@ -140,8 +140,9 @@ def wakeups(model="pixel4", *, hz=250):
 
     Exact: util_avg at the wake-up, by ``pelt.track`` for kernel 5.12; util_est is util_avg at the last
     dequeue (the kernel's ``enqueued``; the slower ``ewma`` beside it is left out); the CPU chosen. Modelled:
-    the task runs as on a CPU of full capacity, every other CPU is idle and empty, and the task wakes on the
-    CPU that the mail's row names, the first of its kind, because there the function ran.
+    a period of 16 ms (the mails name none), the task runs as on a CPU of full capacity, every other CPU
+    is idle and empty, and the task wakes on the CPU that the mail's row names, the first of its kind, because
+    there the function ran.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def measure(model="pixel4", *, repetitions=25, seed=2021, hz=250, cpu=None, prog
     Each wake-up of :func:`wakeups` is placed three times in C, by the walk, by the table and by the walk
     again, in an order drawn anew for every wake-up; the wake-ups of a repetition are shuffled, too.
     Inefficient states are not skipped, as in the mail. A first repetition, unrecorded, warms up.
-    The caches are warm all along; on the phone 16 ms of sleep lay between two placements. In the kernel
+    The caches are warm all along; on the phone a period lay between two placements. In the kernel
     nothing preempts the function: a repetition in which another task took the CPU is timed again, in
     the same order (at most 20 times; ``Timing.switches`` tells). Interrupts cannot be seen, and stay.
 
