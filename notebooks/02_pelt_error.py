@@ -18,7 +18,6 @@
 
 # %%
 import pandas as pd
-from IPython.display import Markdown
 
 from schedpy.lab import pelt_error
 from schedpy.lab.report import save
@@ -126,4 +125,4 @@ verdicts = pelt_error.verdicts(updates, worst)
 save("02_verdicts", verdicts)
 
 # %%
-Markdown(pelt_error.conclusion(verdicts))
+pelt_error.conclusion(verdicts)

@@ -309,6 +309,7 @@ def test_the_reasons_carry_computed_figures(verdicts):
 
 def test_the_conclusion_says_every_line(verdicts):
     text = pelt_error.conclusion(verdicts)
+    assert text._repr_markdown_() == text
     assert text.split("**")[1::2] == ["Agrees", "Differs", "Consistent", "Cannot be told"]
     for line in verdicts.itertuples():
         said = f"* {line.what}: the mail says {line.published}, here {line.ours}. Why: {line.why}.\n"

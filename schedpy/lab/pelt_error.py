@@ -268,8 +268,17 @@ def verdicts(updates=None, worst=None):
     return pd.DataFrame(lines, columns=["mail", "what", "published", "ours", "verdict", "why"])
 
 
+class Sentences(str):
+    """Text in Markdown, which a notebook shows as such."""
+
+    __slots__ = ()
+
+    def _repr_markdown_(self):
+        return str(self)
+
+
 def conclusion(lines):
-    """The verdicts in sentences, Markdown.
+    """The verdicts in sentences.
 
     Parameters
     ----------
@@ -278,8 +287,8 @@ def conclusion(lines):
 
     Returns
     -------
-    str
-        One list per verdict word, in the order in which the words first appear.
+    Sentences
+        A str: one list per verdict word, in the order in which the words first appear.
     """
     parts = []
     for word, group in lines.groupby("verdict", sort=False):
@@ -288,4 +297,4 @@ def conclusion(lines):
             for line in group.itertuples()
         ]
         parts.append("\n".join([f"**{word[0].upper()}{word[1:]}**", "", *figures]))
-    return "\n\n".join(parts)
+    return Sentences("\n\n".join(parts))
