@@ -1,10 +1,10 @@
-# SPDX-License-Identifier: GPL-2.0-only
 # ---
 # jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
+#   license: "SPDX-License-Identifier: GPL-2.0-only"
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]

@@ -1,10 +1,10 @@
-# SPDX-License-Identifier: GPL-2.0-only
 # ---
 # jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
+#   license: "SPDX-License-Identifier: GPL-2.0-only"
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -32,7 +32,7 @@ pd.set_option("display.max_colwidth", None)
 
 # %%
 claims = pelt_error.published()
-save("02_published", claims)
+save("02_published", claims[["what", "published", "quote"]])
 
 # %% [markdown]
 # ## The errors of a sample

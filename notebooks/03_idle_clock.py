@@ -1,8 +1,6 @@
-# SPDX-License-Identifier: GPL-2.0-only
 # ---
 # jupyter:
-#   jupytext:
-#     formats: py:percent
+#   license: "SPDX-License-Identifier: GPL-2.0-only"
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
