@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Energy model and placement without Python: a few known answers, and inputs that must not trap. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/eas.h"
+
+static int failures;
+
+static void check(const char *what, u64 ours, u64 expected)
+{
+	if (ours == expected)
+		return;
+	printf("%s: %" PRIu64 ", expected %" PRIu64 "\n", what, ours, expected);
+	failures++;
+}
+
+/* The vendor's model of the Pixel 4: kHz and mW. */
+static const u64 little_freq[] = { 300000,  403200,  499200,  576000,  672000,  768000,
+				   844800,  940800,  1036800, 1113600, 1209600, 1305600,
+				   1382400, 1478400, 1555200, 1632000, 1708800, 1785600 };
+static const u64 little_power[] = { 24, 25, 27, 29, 33, 37, 42, 47,  54,
+				    59, 66, 73, 79, 88, 96, 105, 115, 128 };
+static const u64 mid_freq[] = { 710400,	 825600,  940800,  1056000, 1171200, 1286400,
+				1401600, 1497600, 1612800, 1708800, 1804800, 1920000,
+				2016000, 2131200, 2227200, 2323200, 2419200 };
+static const u64 mid_power[] = { 165, 195, 228, 264, 301, 339, 378, 411, 453,
+				 491, 534, 594, 654, 740, 825, 920, 1022 };
+static const u64 prime_freq[] = { 825600,  940800,  1056000, 1171200, 1286400, 1401600, 1497600,
+				  1612800, 1708800, 1804800, 1920000, 2016000, 2131200, 2227200,
+				  2323200, 2419200, 2534400, 2649600, 2745600, 2841600 };
+static const u64 prime_power[] = { 227, 262, 302, 348, 398, 451, 498, 556,  606,  655,
+				   716, 766, 826, 878, 933, 992, 1075, 1179, 1288, 1427 };
+
+enum { LITTLE = 18, MID = 17, PRIME = 20, NR_CPUS = 8, NR_DOMAINS = 3, MAX_BINS = 64 };
+
+static struct em_perf_state little[LITTLE], mid[MID], prime[PRIME];
+static u64 bins[NR_DOMAINS][MAX_BINS];
+static struct em_perf_domain domains[NR_DOMAINS] = {
+	{ .table = little, .nr_states = LITTLE, .scale_cpu = 261, .cpus = 0x0f },
+	{ .table = mid, .nr_states = MID, .scale_cpu = 871, .cpus = 0x70 },
+	{ .table = prime, .nr_states = PRIME, .scale_cpu = 1024, .cpus = 0x80 },
+};
+
+static void build_lut(struct em_perf_domain *pd, u64 *entries)
+{
+	pd->lut.entries = entries;
+	pd->lut.nr_entries = em_lut_nr_entries(pd->table, pd->nr_states);
+	pd->lut.min_state = em_lut_min_state(pd->table, pd->nr_states);
+	pd->lut.shift = em_lut_shift(pd->table, pd->nr_states);
+	for (size_t i = 0; i < pd->lut.nr_entries && i < MAX_BINS; i++)
+		entries[i] = em_lut_entry(pd->table, pd->nr_states, pd->lut.min_state,
+					  pd->lut.shift, i);
+}
+
+static void check_tables(void)
+{
+	u64 flagged = 0;
+
+	check("registered", (u64)em_first_refused(little_freq, little_power, LITTLE, 65535),
+	      (u64)-1);
+	check("limit", (u64)em_first_refused(little_freq, little_power, LITTLE, 127), LITTLE - 1);
+	em_create_table_v5_12(little, little_freq, little_power, LITTLE);
+	em_create_table_v5_12(mid, mid_freq, mid_power, MID);
+	em_create_table_v5_12(prime, prime_freq, prime_power, PRIME);
+	for (size_t i = 0; i < LITTLE; i++)
+		flagged += little[i].inefficient;
+	check("inefficient", flagged, 5);
+	check("cost", little[0].cost, 142);
+	for (size_t d = 0; d < NR_DOMAINS; d++)
+		build_lut(&domains[d], bins[d]);
+	check("little bins", domains[0].lut.nr_entries, 16);
+	check("mid bins", domains[1].lut.nr_entries, 27);
+	check("prime bins", domains[2].lut.nr_entries, 31);
+	check("shift", domains[2].lut.shift, 16);
+}
+
+/* The fifth phase of the staircase, the task on the big CPU: 659 against 701, and it stays. */
+static void check_phase_4(void)
+{
+	struct eas_call calls[NR_DOMAINS * EAS_CALLS_PER_DOMAIN];
+	struct eas_log log = { .calls = calls };
+	struct eas_task task = { .prev_cpu = 7,
+				 .util_avg = 640,
+				 .util_est = 640,
+				 .uclamp_max = 1024,
+				 .affinity = 0xff };
+	struct eas_cpu cpus[NR_CPUS] = { 0 };
+	struct eas_case c = { .domains = domains,
+			      .nr_domains = NR_DOMAINS,
+			      .task = &task,
+			      .cpus = cpus,
+			      .nr_cpus = NR_CPUS,
+			      .domain_mask = 0xff };
+
+	for (size_t cpu = 0; cpu < NR_CPUS; cpu++) {
+		cpus[cpu].capacity_of = cpu < 4 ? 261 : cpu < 7 ? 871 : 1024;
+		cpus[cpu].online = 1;
+	}
+	cpus[7].util_avg = 640;
+	check("target", (u64)find_energy_efficient_cpu_v5_12(&c, &log), 7);
+	check("calls", log.count, 5);
+	check("on mid", calls[2].energy, 659);
+	check("on prime", calls[4].energy, 701);
+	check("bare", (u64)find_energy_efficient_cpu_bare_v5_12(&c), 7);
+	log.count = 0;
+	check("by the table", (u64)find_energy_efficient_cpu_lut_v5_12(&c, &log), 7);
+	check("bare, by the table", (u64)find_energy_efficient_cpu_lut_bare_v5_12(&c), 7);
+
+	task.prev_cpu = UINT64_MAX;
+	log.count = 0;
+	check("no such prev_cpu", (u64)find_energy_efficient_cpu_v5_12(&c, &log), (u64)-1);
+}
+
+static void check_nonsense(void)
+{
+	const struct em_lut none = { 0 };
+	const struct em_perf_domain empty = { .scale_cpu = 0 };
+
+	check("empty walk", (u64)em_state_walk_v5_0(NULL, 0, 5), (u64)-1);
+	check("empty look-up", (u64)em_state_lut(little, LITTLE, &none, 400000), (u64)-1);
+	check("empty domain", em_cpu_energy_v5_0(&empty, 5, 5, false).energy, 0);
+	check("capacity 0", map_util_freq_v5_0(5, 5, 0), 0);
+	check("irq above capacity", effective_energy_util_v5_12(5, 0, 0, 7, 0), 0);
+	check("wide shift", em_lut_entry(little, LITTLE, 0, 64, UINT64_MAX), 5);
+	check("wrap", fits_capacity(UINT64_MAX, 1), 0);
+}
+
+int main(void)
+{
+	check_tables();
+	check_phase_4();
+	check_nonsense();
+	printf("em: %s\n", failures ? "FAILED" : "ok");
+	return failures != 0;
+}
