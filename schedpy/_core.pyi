@@ -73,3 +73,52 @@ pelt_track_cfs_rq_v4_14 = _track
 pelt_track_cfs_rq_v4_15 = _track
 pelt_track_cfs_rq_v5_1 = _track
 pelt_track_cfs_rq_v5_7 = _track
+
+# em: a table is an array (n, 5) of uint64: frequency, power, performance, cost, inefficient
+map_util_freq_v5_0: np.ufunc
+map_util_freq_v5_14: np.ufunc
+map_util_perf: np.ufunc
+em_first_refused: np.ufunc
+em_create_table_v5_0: np.ufunc
+em_create_table_v5_12: np.ufunc
+em_lut_shape: np.ufunc
+em_lut_entry: np.ufunc
+em_state_walk_v5_0: np.ufunc
+em_state_lut: np.ufunc
+em_cpu_energy_v5_0: np.ufunc
+em_cpu_energy_lut: np.ufunc
+
+# eas
+EAS_CALLS_PER_DOMAIN: int
+fits_capacity: np.ufunc
+eas_cpu_util_v5_12: np.ufunc
+eas_cpu_util_v5_13: np.ufunc
+eas_effective_util_v5_12: np.ufunc
+
+def place(
+    form: str,
+    model: tuple,
+    nr_cpus: int,
+    task: np.ndarray,
+    cpus: np.ndarray,
+    domain_mask: np.ndarray,
+    uclamp_used: np.ndarray,
+    overutilized: np.ndarray,
+    target: np.ndarray,
+    count: np.ndarray,
+    calls: np.ndarray,
+    /,
+) -> tuple[int, int, int] | None: ...
+def time_placements(
+    model: tuple,
+    nr_cpus: int,
+    task: np.ndarray,
+    cpus: np.ndarray,
+    domain_mask: np.ndarray,
+    uclamp_used: np.ndarray,
+    overutilized: np.ndarray,
+    arms: np.ndarray,
+    order: np.ndarray,
+    ticks: np.ndarray,
+    /,
+) -> None: ...

@@ -42,10 +42,36 @@ RULES = {
         Range("4.3", "4.11", "P43", "4.3, 4.4, 4.9"),
         Range("4.12", "6.19", "P412", "4.12, 4.13.4, 4.15, 4.19, 5.4, 5.8, 6.1, 6.12, 6.19"),
     ),
+    # 5.12 with the flags of the 2021 patch; its neighbours have none.
+    "em.table": (
+        Range("5.0", "5.11", "v5.0", "5.10"),
+        Range("5.12", "5.12", "v5.12", "the patch as mailed"),
+        Range("5.13", "5.13", "v5.0", "5.10"),
+    ),
+    "em.lut": (Range("5.12", "5.12", "v5.12", "the patch as mailed"),),
+    "em.energy": (Range("5.0", "5.13", "v5.0", "5.10"),),
+    "em.map_util_freq": (
+        Range("5.0", "5.13", "v5.0", "5.10"),
+        Range("5.14", "6.7", "v5.14", "6.1.192"),
+    ),
+    "eas.cpu_util": (
+        Range("5.12", "5.12", "v5.12", "5.10"),
+        Range("5.13", "5.13", "v5.13", "5.10 with the fixes of 5.13"),
+    ),
+    "eas.effective_cpu_util": (Range("5.12", "5.13", "v5.12", "5.10"),),
+    "eas.util_fits_cpu": (Range("5.12", "5.13", "v5.12", "5.10"),),
+    "eas.find_energy_efficient_cpu": (
+        Range("5.12", "5.12", "v5.12", "5.10"),
+        Range("5.13", "5.13", "v5.13", "5.10 with the fixes of 5.13"),
+    ),
 }
 
 #: Rules proven for single releases: rule -> "X.Y" -> the one patch level that passes besides "X.Y" itself.
-EXACT: dict[str, dict[str, str]] = {}
+EXACT: dict[str, dict[str, str]] = {
+    # Later releases of 5.12 took fixes of 5.13 in.
+    "eas.cpu_util": {"5.12": "5.12", "5.13": "5.13"},
+    "eas.find_energy_efficient_cpu": {"5.12": "5.12", "5.13": "5.13"},
+}
 
 
 def ranges(rule):

@@ -5,12 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from schedpy import clock, pelt
+from schedpy import clock, eas, em, pelt
 
 U64 = (0, 2**64 - 1, "u8")
 S64 = (-(2**63), 2**63 - 1, "i8")
 U32 = (0, 2**32 - 1, "u4")
 SHIFT = (0, 63, "u4")
+CPU = (0, 63, "i8")
+CLAMP = (0, 1024, "u8")
+FLAG = (0, 1, "?")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,47 @@ class Face:
     def name(self):
         return f"{self.ufunc}-{self.operands[0][2]}"
 
+
+TASK_ON_CPU = (
+    "cpu",
+    "dst_cpu",
+    "prev_cpu",
+    "util_avg",
+    "util_est",
+    "cpu_util_avg",
+    "cpu_util_est",
+    "scale_cpu",
+)
+ALL_CLASSES = (
+    "util_cfs",
+    "rt",
+    "dl",
+    "bw_dl",
+    "irq",
+    "max",
+    "rq_uclamp_min",
+    "rq_uclamp_max",
+    "rt_runnable",
+    "uclamp_used",
+    "task_uclamp_min",
+    "task_uclamp_max",
+    "has_task",
+)
+
+
+def cpu_util_v5_12(*values, **ufunc):
+    return eas.cpu_util(**dict(zip(TASK_ON_CPU, values, strict=True)), kernel="5.12", **ufunc)
+
+
+def cpu_util_v5_13(*values, **ufunc):
+    return eas.cpu_util(**dict(zip(TASK_ON_CPU, values, strict=True)), kernel="5.13", **ufunc)
+
+
+def effective_cpu_util_v5_12(*values, **ufunc):
+    return eas.effective_cpu_util(**dict(zip(ALL_CLASSES, values, strict=True)), kernel="5.12", **ufunc)
+
+
+ON_CPU = (CPU, (-1, 63, "i8"), CPU, U64, U64, U64, U64, U64)
 
 FACES = [
     Face("ktime_to_us", clock.ktime_to_us, ("ns",), (S64,)),
@@ -68,4 +112,26 @@ FACES = [
     Face("decay_load_v4_12", partial(pelt.decay_load, kernel="4.12"), ("val", "n"), (U64, U64)),
     Face("accumulate_segments", pelt.accumulate_segments, ("periods", "d1", "d3"), (U64, U32, U32)),
     Face("nice_to_weight", pelt.nice_to_weight, ("nice",), ((-20, 19, "i8"),)),
+    Face(
+        "map_util_freq_v5_0",
+        partial(em.map_util_freq, kernel="5.12"),
+        ("util", "freq", "cap"),
+        (U64, U64, (1, 2**64 - 1, "u8")),
+    ),
+    Face(
+        "map_util_freq_v5_14",
+        partial(em.map_util_freq, kernel="5.14"),
+        ("util", "freq", "cap"),
+        (U64, U64, (1, 2**64 - 1, "u8")),
+    ),
+    Face("map_util_perf", em.map_util_perf, ("util",), (U64,)),
+    Face("fits_capacity", partial(eas.util_fits_cpu, kernel="5.12"), ("util", "capacity_of"), (U64, U64)),
+    Face("eas_cpu_util_v5_12", cpu_util_v5_12, TASK_ON_CPU, ON_CPU),
+    Face("eas_cpu_util_v5_13", cpu_util_v5_13, TASK_ON_CPU, ON_CPU),
+    Face(
+        "eas_effective_util_v5_12",
+        effective_cpu_util_v5_12,
+        ALL_CLASSES,
+        (*(U64,) * 6, CLAMP, CLAMP, FLAG, FLAG, CLAMP, CLAMP, FLAG),
+    ),
 ]

@@ -21,6 +21,8 @@ ALLOWED = {
     "_coerce": set(),
     "stats": set(),
     **dict.fromkeys(FACES, BELOW_FACES | FACES),
+    "readers": {"readers"},
+    "em": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
     "lab": FACES | LEAVES | {"workload", "lab", "data"},
     "plot": {"plot", "stats"},

@@ -30,3 +30,14 @@ UFUNC(4, 1, decay_load_v4_3, decay_load_v4_3, u64, u64, u32, u32, u64)
 UFUNC(4, 1, decay_load_v4_12, decay_load_v4_12, u64, u64, u32, u32, u64)
 UFUNC(6, 1, accumulate_segments, accumulate_segments, u64, u32, u32, u32, u32, u32, u32)
 UFUNC(1, 1, nice_to_weight, nice_to_weight, s64, u64)
+
+/* em */
+UFUNC(3, 1, map_util_freq_v5_0, map_util_freq_v5_0, u64, u64, u64, u64)
+UFUNC(3, 1, map_util_freq_v5_14, map_util_freq_v5_14, u64, u64, u64, u64)
+UFUNC(1, 1, map_util_perf, map_util_perf, u64, u64)
+
+/* eas */
+UFUNC(2, 1, fits_capacity, fits_capacity, u64, u64, b8)
+UFUNC(8, 1, eas_cpu_util_v5_12, eas_cpu_util_v5_12, s64, s64, s64, u64, u64, u64, u64, u64, u64)
+UFUNC(8, 1, eas_cpu_util_v5_13, eas_cpu_util_v5_13, s64, s64, s64, u64, u64, u64, u64, u64, u64)
+UFUNC(13, 2, eas_effective_util_v5_12, eas_effective_util_v5_12, u64, u64, u64, u64, u64, u64, u64, u64, b8, b8, u64, u64, b8, u64, u64)

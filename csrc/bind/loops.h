@@ -131,6 +131,35 @@
 			fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, (C_##R *)r, (C_##S *)s); \
 	}
 
+/* Functions of many arguments: ARG(k, type) is argument k of element i. */
+#define LOCALS(count)                                                                   \
+	const npy_intp n = dimensions[0];                                               \
+	npy_intp step[count];                                                           \
+	char *arg[count];                                                               \
+	(void)data;                                                                     \
+	memcpy(step, steps, sizeof(step));                                              \
+	memcpy(arg, args, sizeof(arg))
+#define ARG(k, T) (*(C_##T *)(arg[k] + i * step[k]))
+
+#define LOOP_8_1(fn, A, B, C, D, E, F, G, H, R)                                         \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(9);                                                              \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			ARG(8, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), \
+				       ARG(5, F), ARG(6, G), ARG(7, H));                \
+	}
+
+#define LOOP_13_2(fn, A, B, C, D, E, F, G, H, I, J, K, L, M, R, S)                      \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(15);                                                             \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), ARG(5, F), ARG(6, G), \
+			   ARG(7, H), ARG(8, I), ARG(9, J), ARG(10, K), ARG(11, L), ARG(12, M), \
+			   &ARG(13, R), &ARG(14, S));                                   \
+	}
+
 /* The types of a line of functions.h as NumPy's type numbers. */
 #define TYPES_1_1(A, R) TYPE_##A, TYPE_##R,
 #define TYPES_2_1(A, B, R) TYPE_##A, TYPE_##B, TYPE_##R,
@@ -140,5 +169,9 @@
 	TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##D, TYPE_##E, TYPE_##F, TYPE_##R,
 #define TYPES_2_3(A, B, R, S, T) TYPE_##A, TYPE_##B, TYPE_##R, TYPE_##S, TYPE_##T,
 #define TYPES_3_2(A, B, C, R, S) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R, TYPE_##S,
+#define TYPES_8_1(A, B, C, D, E, F, G, H, R) \
+	TYPES_3_2(A, B, C, D, E) TYPES_3_1(F, G, H, R)
+#define TYPES_13_2(A, B, C, D, E, F, G, H, I, J, K, L, M, R, S) \
+	TYPES_8_1(A, B, C, D, E, F, G, H, I) TYPES_3_2(J, K, L, M, R) TYPE_##S,
 
 #endif

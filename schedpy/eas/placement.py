@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The CPU for a waking task, and how long it takes to find it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from schedpy import _core
+from schedpy._coerce import as_choice, as_int, as_number
+from schedpy.eas.cases import CALL, core_model, in_threads, operands
+from schedpy.kernel import form
+
+__all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where tasks go, and every energy that was computed on the way.
+
+    Attributes
+    ----------
+    target : int64 array, shape (...)
+        CPU; -1 where the energy-aware path gives up.
+    calls : structured array, shape (..., 3 per domain)
+        ``domain`` (its index), ``dst_cpu`` (-1: the task nowhere) and ``energy`` of each call of
+        compute_energy() in order; padded with domain -1.
+    count : int64 array, shape (...)
+        How many calls there are.
+    state : int32 array, shape (..., 3 per domain)
+        Index of the performance state that each call looked up; -1 where it looked up none, because the
+        domain is idle or it is padding.
+    """
+
+    target: np.ndarray | np.int64
+    calls: np.ndarray
+    count: np.ndarray | np.int64
+    state: np.ndarray
+
+    @property
+    def walk_length(self):
+        """How many states a table walk looks at to reach ``state``, per call; sum over the last axis."""
+        return self.state + 1
+
+
+def find_energy_efficient_cpu(
+    model,
+    task,
+    cpus,
+    *,
+    kernel,
+    method="walk",
+    skip_inefficient=True,
+    uclamp_used=False,
+    overutilized=False,
+    domain_mask=None,
+    threads=1,
+):
+    """The CPU on which a waking task costs least.
+
+    Parameters
+    ----------
+    model : EnergyModel
+    task : structured array of `TASK`, shape (...)
+        Made by `eas.task`.
+    cpus : structured array of `CPU`, shape (..., model.nr_cpus)
+        Made by `eas.idle_cpus` and filled in. ``util_avg`` of prev_cpu includes the task's.
+    kernel : {"5.12", "5.13"}
+        As released: later patch levels of 5.12 took fixes of 5.13 in.
+    method : {"walk", "lut"}
+        "lut": with the look-up table of the 2021 patch, on 5.12.
+    skip_inefficient : bool
+        Whether the look-up table skips inefficient states. The walk of these kernels never does.
+    uclamp_used, overutilized : array_like of bool, shape (...)
+        State of the machine.
+    domain_mask : array_like of int, shape (...), optional
+        CPUs of the asymmetric scheduling domain, bit n for CPU n. None: all.
+    threads : int
+        Splits the leading dimensions.
+
+    Returns
+    -------
+    Placement
+        Leading dimensions of task, cpus (without its last one), flags and mask, broadcast.
+
+    Raises
+    ------
+    ValueError
+        prev_cpu that the model does not have; a look-up that leaves the table of the patch, with its case,
+        domain and request.
+
+    Notes
+    -----
+    find_energy_efficient_cpu() of kernel/sched/fair.c. A candidate must save more than 1/16 of the energy
+    of the system with the task on prev_cpu. Unsigned differences wrap; an offline CPU can be chosen.
+
+    Examples
+    --------
+    >>> from schedpy import eas, em
+    >>> pixel4 = em.EnergyModel.load("pixel4")
+    >>> cpus = eas.idle_cpus(pixel4)
+    >>> cpus["util_avg"][7] = 640
+    >>> place = eas.find_energy_efficient_cpu(pixel4, eas.task(prev_cpu=7, util_avg=640), cpus, kernel="5.12")
+    >>> int(place.target)
+    7
+    >>> place.calls[: int(place.count)].tolist()
+    [(0, -1, 0), (1, -1, 0), (1, 4, 659), (2, -1, 0), (2, 7, 701)]
+    """
+    kind = _form(kernel, method)
+    domains = core_model(model, kernel, method, skip_inefficient)
+    reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
+    threads = as_number(threads, "threads", low=1)
+    calls = np.empty((*shape, _core.EAS_CALLS_PER_DOMAIN * len(domains)), dtype=CALL)
+    target = np.empty(shape, dtype=np.int64)
+    count = np.empty(shape, dtype=np.int64)
+    reads += (target, count, calls[..., 0])
+
+    def place(axis, start, stop):
+        index = (slice(None),) * axis + (slice(start, stop),) if shape else ()
+        parts = tuple(operand[index] if shape else operand for operand in reads)
+        past_end = _core.place(f"{kind}-{method}", domains, model.nr_cpus, *parts)
+        if past_end is not None:
+            _refuse_past_end(model, past_end, parts[0].shape, axis, start)
+
+    in_threads(place, shape, threads)
+    return Placement(
+        target[()], calls[["domain", "dst_cpu", "energy"]], count[()], np.asarray(calls["state"])
+    )
+
+
+def time_placements(
+    model,
+    task,
+    cpus,
+    *,
+    kernel,
+    arms=("walk", "lut", "walk"),
+    skip_inefficient=False,
+    order=None,
+    uclamp_used=False,
+    overutilized=False,
+    domain_mask=None,
+):
+    """How long placements take on this machine, case by case and arm by arm.
+
+    Parameters
+    ----------
+    model, task, cpus, kernel, uclamp_used, overutilized, domain_mask
+        As in `find_energy_efficient_cpu`, with one leading dimension: n cases. Kernel "5.12".
+    arms : sequence of {"walk", "lut"}
+        What is timed for each case; an arm that occurs twice shows how much equal arms differ.
+    skip_inefficient : bool
+        Whether the look-up table skips inefficient states. False: as in the measurement of 28 April 2021.
+    order : array_like of int, shape (n, len(arms)), optional
+        A permutation of the arms' indexes per case: the order in which they run. None: as given.
+
+    Returns
+    -------
+    uint64 array, shape (n, len(arms))
+        Ticks of the CPU's counter around one call, per arm in the order of ``arms``. The call does the
+        kernel's work and nothing else: no energies are kept. What a case reads is in the cache before the
+        first arm.
+
+    Examples
+    --------
+    >>> from schedpy import eas, em
+    >>> pixel4 = em.EnergyModel.load("pixel4")
+    >>> tasks = eas.task(prev_cpu=0, util_avg=[128, 256])
+    >>> eas.time_placements(pixel4, tasks, eas.idle_cpus(pixel4), kernel="5.12").shape
+    (2, 3)
+    """
+    arms = [as_choice(arm, f"arms[{index}]", ("walk", "lut")) for index, arm in enumerate(arms)]
+    if not arms:
+        raise ValueError('arms is empty: must hold "walk" or "lut"')
+    _form(kernel, "lut")
+    domains = core_model(model, kernel, "lut", skip_inefficient)
+    reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
+    if len(shape) != 1:
+        raise ValueError(f"the cases have shape {shape}: must be one dimension")
+    order = _order(order, shape[0], len(arms))
+    if "lut" in arms:
+        find_energy_efficient_cpu(
+            model,
+            task,
+            cpus,
+            kernel=kernel,
+            method="lut",
+            skip_inefficient=skip_inefficient,
+            uclamp_used=uclamp_used,
+            overutilized=overutilized,
+            domain_mask=domain_mask,
+        )
+    ticks = np.empty((shape[0], len(arms)), dtype=np.uint64)
+    by_lut = np.array([arm == "lut" for arm in arms])
+    _core.time_placements(*(domains, model.nr_cpus, *reads, by_lut, order, ticks))
+    return ticks
+
+
+def _refuse_past_end(model, past_end, shape, axis, start):
+    case, domain, freq_req = past_end
+    index = [int(i) for i in np.unravel_index(case, shape)]
+    if index:
+        index[axis] += start
+    raise ValueError(
+        f"task{index or ''}: the request of {freq_req} kHz makes the 2021 patch read past the end of the "
+        f"look-up table of domain {model.domains[domain].name!r}"
+    )
+
+
+def _order(order, cases, arms):
+    if order is None:
+        return np.broadcast_to(np.arange(arms, dtype=np.int64), (cases, arms))
+    order = as_int(order, "order", np.int64, low=0, high=arms - 1)
+    if order.shape != (cases, arms):
+        raise ValueError(f"order has shape {order.shape}: must be {(cases, arms)}, a permutation per case")
+    wrong = (np.sort(order, axis=1) != np.arange(arms)).any(axis=1)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"order[{first}] = {order[first].tolist()}: must be a permutation of 0 .. {arms - 1}"
+        )
+    return order
+
+
+def _form(kernel, method):
+    as_choice(method, "method", ("walk", "lut"))
+    kind = form("eas.find_energy_efficient_cpu", kernel)
+    if method == "lut":
+        form("em.lut", kernel)
+    return kind
