@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Placement: shapes, threads, what is refused and how, timing."""
+
+import concurrent.futures
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from schedpy import eas, em
+
+PIXEL4 = em.EnergyModel.load("pixel4")
+
+
+def many(shape):
+    """Cases that differ in everything."""
+    rng = np.random.default_rng(20210428)
+    task = eas.task(
+        prev_cpu=rng.integers(0, 8, shape),
+        util_avg=rng.integers(0, 700, shape),
+        affinity=rng.integers(1, 256, shape),
+    )
+    cpus = eas.idle_cpus(PIXEL4, shape)
+    cpus["util_avg"] = rng.integers(0, 300, cpus.shape)
+    return task, cpus
+
+
+def same(ours, theirs):
+    for field in ("target", "calls", "count", "state"):
+        np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
+
+
+@pytest.mark.parametrize("method", ["walk", "lut"])
+def test_placements_of_any_shape_are_those_of_the_cases_alone(method):
+    task, cpus = many((3, 5))
+    how = {"kernel": "5.12", "method": method}
+    whole = eas.find_energy_efficient_cpu(PIXEL4, task, cpus, **how)
+    assert whole.target.shape == whole.count.shape == (3, 5)
+    assert whole.calls.shape == whole.state.shape == (3, 5, 9)
+    for i in np.ndindex(3, 5):
+        alone = eas.find_energy_efficient_cpu(PIXEL4, task[i], cpus[i], **how)
+        assert alone.target == whole.target[i]
+        assert np.shape(alone.target) == np.shape(alone.count) == ()
+        np.testing.assert_array_equal(alone.calls, whole.calls[i])
+
+    turned = eas.find_energy_efficient_cpu(PIXEL4, task[::-1, ::2], cpus[::-1, ::2], **how)
+    np.testing.assert_array_equal(turned.target, whole.target[::-1, ::2])
+    fortran = eas.find_energy_efficient_cpu(PIXEL4, task, np.asfortranarray(cpus), **how)
+    same(fortran, whole)
+    spread = eas.find_energy_efficient_cpu(PIXEL4, task[0], np.broadcast_to(cpus[:1], (3, 5, 8)), **how)
+    for row in spread.calls:
+        np.testing.assert_array_equal(row, whole.calls[0])
+    for threads in (2, 3, 100):
+        same(eas.find_energy_efficient_cpu(PIXEL4, task, cpus, threads=threads, **how), whole)
+    empty = eas.find_energy_efficient_cpu(PIXEL4, task[:, :0], cpus[:, :0], **how, threads=2)
+    assert empty.target.shape == (3, 0)
+    assert empty.calls.shape == (3, 0, 9)
+
+
+def test_fields_are_matched_by_name_in_any_order_and_type():
+    task, cpus = many((4,))
+    expected = eas.find_energy_efficient_cpu(PIXEL4, task, cpus, kernel="5.12")
+    turned = np.zeros(
+        4,
+        dtype=[(name, "i4") for name in reversed(eas.TASK.names) if name != "affinity"]
+        + [("affinity", ">u8")],
+    )
+    for name in eas.TASK.names:
+        turned[name] = task[name]
+    packed = cpus.astype(np.dtype([(name, eas.CPU[name].newbyteorder(">")) for name in eas.CPU.names]))
+    same(eas.find_energy_efficient_cpu(PIXEL4, turned, packed, kernel="5.12"), expected)
+    memory = np.zeros(cpus.nbytes + 1, dtype=np.uint8)[1:].view(eas.CPU).reshape(cpus.shape)
+    memory[...] = cpus
+    same(eas.find_energy_efficient_cpu(PIXEL4, task, memory, kernel="5.12"), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"model": "pixel4"}, TypeError, r"^model is str: must be an EnergyModel"),
+        ({"task": 3}, TypeError, r"^task must be a structured array of the fields prev_cpu, "),
+        ({"task": np.zeros(2, [("prev_cpu", "u8")])}, TypeError, r"^task: field 'affinity' is missing"),
+        ({"task": eas.task(prev_cpu=[0, 8])}, ValueError, r"^task prev_cpu\[1\] = 8: must be 0 .. 7"),
+        ({"cpus": eas.idle_cpus(PIXEL4)[:7]}, ValueError, r"^cpus has shape \(7,\)"),
+        ({"cpus": eas.idle_cpus(PIXEL4)[0]}, ValueError, r"^cpus has shape \(\)"),
+        (
+            {"cpus": eas.idle_cpus(PIXEL4, 3)},
+            ValueError,
+            r"^leading dimensions do not broadcast: task \(2,\)",
+        ),
+        ({"uclamp_used": 2}, ValueError, r"^uclamp_used = 2"),
+        ({"overutilized": 0.5}, TypeError, r"^overutilized"),
+        ({"domain_mask": -1}, ValueError, r"^domain_mask = -1"),
+        ({"threads": 0}, ValueError, r"^threads = 0"),
+    ],
+)
+def test_bad_cases_are_refused_by_name(change, error, message):
+    given = {"model": PIXEL4, "task": eas.task(prev_cpu=[0, 7]), "cpus": eas.idle_cpus(PIXEL4)} | change
+    with pytest.raises(error, match=message):
+        eas.find_energy_efficient_cpu(**given, kernel="5.12")
+
+
+def test_clamps_above_1024_are_refused():
+    with pytest.raises(ValueError, match=r"^uclamp_max = 1025: must be 0 .. 1024"):
+        eas.task(uclamp_max=1025)
+    cpus = eas.idle_cpus(PIXEL4)
+    cpus["uclamp_min"][3] = 2000
+    with pytest.raises(ValueError, match=r"^cpus uclamp_min\[3\] = 2000"):
+        eas.find_energy_efficient_cpu(PIXEL4, eas.task(), cpus, kernel="5.12")
+
+
+def test_tasks():
+    task = eas.task(prev_cpu=[[1], [2]], util_avg=[10, 20, 30])
+    assert task.shape == (2, 3)
+    assert task["util_est"][0].tolist() == task["runnable_avg"][0].tolist() == [10, 20, 30]
+    assert set(task["uclamp_max"].flat) == {1024}
+    assert set(task["affinity"].flat) == {2**64 - 1}
+    assert eas.task().shape == ()
+    assert eas.task(util_avg=[]).shape == (0,)
+    with pytest.raises(TypeError, match=r"^weight is no field of a task"):
+        eas.task(weight=3)
+    with pytest.raises(ValueError, match=r"^prev_cpu = 64: must be 0 .. 63"):
+        eas.task(prev_cpu=64)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        eas.task(prev_cpu=[1, 2], util_avg=[1, 2, 3])
+
+
+def test_cpus_that_a_model_leaves_out_are_offline():
+    model = em.EnergyModel([em.PerfDomain("one", [1, 3], [1000, 2000], [1, 3], unit="mW", capacity=512)])
+    cpus = eas.idle_cpus(model, (2,))
+    assert cpus.shape == (2, 4)
+    assert cpus[1]["online"].tolist() == [False, True, False, True]
+    assert cpus[1]["capacity_of"].tolist() == [0, 512, 0, 512]
+    assert eas.idle_cpus(model, 3).shape == (3, 4)
+    with pytest.raises(ValueError, match=r"^shape\[1\] = -1"):
+        eas.idle_cpus(model, (2, -1))
+    with pytest.raises(TypeError, match=r"^shape"):
+        eas.idle_cpus(model, 1.5)
+
+
+CLOSE = em.EnergyModel(
+    [
+        em.PerfDomain("far", [0], [1000, 2000], [1, 3], unit="mW", capacity=300),
+        em.PerfDomain("close", [1], [1_000_000, 1_000_500, 1_001_000], [1, 2, 3], unit="mW", capacity=1024),
+    ]
+)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_look_up_that_leaves_the_table_names_case_domain_and_request(threads):
+    cpus = eas.idle_cpus(CLOSE, (2, 3))
+    util = next(
+        u for u in range(1024) if 1_000_500 < em.map_util_freq(u, 1_001_000, 1024, kernel="5.12") < 1_001_000
+    )
+    cpus["util_avg"][1, 2, 1] = util
+    how = {"kernel": "5.12", "method": "lut", "threads": threads}
+    with pytest.raises(ValueError, match=r"^task\[1, 2\]: the request of 1000\d+ kHz .* of domain 'close'$"):
+        eas.find_energy_efficient_cpu(CLOSE, eas.task(), cpus, **how)
+    eas.find_energy_efficient_cpu(CLOSE, eas.task(), cpus[:1], **how)
+    if threads == 1:
+        with pytest.raises(ValueError, match=r"^task\[2\]: the request of"):
+            eas.time_placements(CLOSE, eas.task(), cpus[1], kernel="5.12")
+        eas.time_placements(CLOSE, eas.task(), cpus[1], kernel="5.12", arms=["walk"])
+
+
+def test_other_threads_run_meanwhile():
+    """The GIL is released: a thread counts while placements are computed."""
+    task, cpus = many((60_000,))
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.0002)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        job = pool.submit(count)
+        before = counted[0]
+        eas.find_energy_efficient_cpu(PIXEL4, task, cpus, kernel="5.12")
+        during = counted[0] - before
+        stop.set()
+        job.result()
+    assert during > 5
+
+
+def test_a_signal_ends_a_long_call():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    task, cpus = eas.task(util_avg=100), eas.idle_cpus(PIXEL4)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            eas.find_energy_efficient_cpu(PIXEL4, np.broadcast_to(task, 10_000_000), cpus, kernel="5.12")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 3
+
+
+def test_timing():
+    task, cpus = many((50,))
+    arms = ("walk", "lut", "walk")
+    ticks = eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=arms)
+    assert ticks.shape == (50, 3)
+    assert ticks.dtype == np.uint64
+    assert (ticks > 0).all()
+    assert (ticks < 10**9).all()
+    order = np.random.default_rng(1).permuted(np.tile(np.arange(3), (50, 1)), axis=1)
+    shuffled = eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=arms, order=order)
+    assert (shuffled > 0).all()
+    assert eas.time_placements(PIXEL4, task[:0], cpus[:0], kernel="5.12").shape == (0, 3)
+    with pytest.raises(ValueError, match=r"^arms\[1\] = 'table'"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=("walk", "table"))
+    with pytest.raises(ValueError, match=r"^arms is empty"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=())
+    with pytest.raises(ValueError, match=r"^order has shape \(3,\)"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", order=[0, 1, 2])
+    order[7] = [0, 0, 2]
+    with pytest.raises(ValueError, match=r"^order\[7\] = \[0, 0, 2\]: must be a permutation"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", order=order)
+    with pytest.raises(ValueError, match=r"^the cases have shape \(5, 10\)"):
+        eas.time_placements(PIXEL4, task.reshape(5, 10), cpus.reshape(5, 10, 8), kernel="5.12")
+    with pytest.raises(ValueError, match=r"^kernel = '5.13': em.lut"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.13")
+
+
+def test_an_arm_that_waits_takes_longer():
+    """Ticks land in the column of their arm, whatever the order: 4000 states against one bin."""
+    freq = np.arange(1, 4001) * 2048
+    model = em.EnergyModel(
+        [em.PerfDomain("long", [0, 1], freq, np.arange(1, 4001), unit="mW", capacity=1024)]
+    )
+    cpus = eas.idle_cpus(model, 200)
+    cpus["util_avg"][:, 1] = 800
+    order = np.random.default_rng(2).permuted(np.tile(np.arange(2), (200, 1)), axis=1)
+    ticks = eas.time_placements(
+        model, eas.task(util_avg=800), cpus, kernel="5.12", arms=("lut", "walk"), order=order
+    )
+    lut, walk = ticks.T
+    assert (walk > 3 * lut).mean() > 0.9
