@@ -115,7 +115,7 @@ def idle_cpus(model, shape=()):
     [261, 261, 261, 261, 871, 871, 871, 1024]
     """
     _check_model(model)
-    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    shape = np.atleast_1d(as_int(shape, "shape", np.int64, low=0)).tolist()
     row = np.zeros(model.nr_cpus, dtype=CPU)
     row["uclamp_max"] = 1024
     for domain in model.domains:
