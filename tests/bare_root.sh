@@ -55,7 +55,7 @@ as() {
         cp -L "$bundle" "$roots/trial/etc/certificates-here.pem"
         set -- "$@" PIP_CERT=/etc/certificates-here.pem
     fi
-    unshare --mount "$@" sh -c '
+    unshare --mount --pid --fork --kill-child "$@" sh -c '
         mount -t proc proc "$ROOT/proc" && mount --rbind /dev "$ROOT/dev" || exit 1
         exec chroot --userspec="$AS" "$ROOT" sh -c "cd \"\$IN\" && eval \"\$COMMAND\""'
 }
