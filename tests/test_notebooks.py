@@ -82,6 +82,13 @@ def test_source_and_executed_notebook_have_the_same_cells(source):
 
 
 @each_source
+def test_a_notebook_opens_with_its_question(source):
+    first = jupytext.read(source, fmt="py:percent").cells[0]
+    assert first.cell_type == "markdown"
+    assert first.source.startswith("# ")
+
+
+@each_source
 def test_the_executed_notebook_is_clean(source):
     notebook = nbformat.read(source.with_suffix(".ipynb"), as_version=4)
     nbformat.validate(notebook)

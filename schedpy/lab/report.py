@@ -214,7 +214,19 @@ def build(out="build/report", *, notebooks: Iterable | None = None, write_notebo
     return Report(out, pd.concat([chapter.verdicts for chapter in chapters], ignore_index=True))
 
 
-_LEAST_WIDTHS = (("why", 12), ("what", 20), ("ours", 10), ("published", 10), ("verdict", 10))
+_LEAST_REASON = 15
+
+
+def _fit(natural, room):
+    """Widths that together need no more than `room`: every column grows in turn, "what" twice as fast."""
+    widths = {name: min(width, 6) for name, width in natural.items()} | {"verdict": natural["verdict"]}
+    room -= sum(widths.values())
+    while room > 0 and widths != natural:
+        for name in ("what", "what", "published", "ours", "why"):
+            if room > 0 and widths.get(name, 0) < natural.get(name, 0):
+                widths[name] += 1
+                room -= 1
+    return widths
 
 
 def _clip(text, width):
@@ -223,6 +235,8 @@ def _clip(text, width):
 
 def table(verdicts, width=None):
     """The verdicts as text, a line per published figure, clipped to `width` columns (None: not clipped).
+
+    Where the reason would be clipped to nearly nothing it is left out.
 
     Examples
     --------
@@ -236,11 +250,11 @@ def table(verdicts, width=None):
     cells = verdicts.map(lambda value: " ".join(str(value).split()))
     widths = {name: max([len(name), *cells[name].map(len)]) for name in names}
     if width is not None:
-        excess = 2 * len(names) + sum(widths.values()) - width
-        for name, least in _LEAST_WIDTHS:
-            cut = max(0, min(excess, widths[name] - least))
-            widths[name] -= cut
-            excess -= cut
+        natural, widths = widths, _fit(widths, width - 2 * len(names))
+        if widths["why"] < min(natural["why"], _LEAST_REASON):  # a reason that short says nothing
+            names.remove("why")
+            del natural["why"]
+            widths = _fit(natural, width - 2 * len(names))
 
     def line(row):
         text = "".join(f"  {_clip(row[name], widths[name]):<{widths[name]}}" for name in names).rstrip()
