@@ -24,7 +24,7 @@ SOURCE = """\
 # %%
 import pandas as pd
 from matplotlib import pyplot as plt
-from schedpy.lab import report
+from schedpy.lab import _pages, report
 
 # %%
 figure, axes = plt.subplots(1, 2)
@@ -288,3 +288,9 @@ def test_an_interrupted_run_leaves_nothing_and_says_so(tmp_path):
         assert process.communicate(timeout=30)[1] == "schedpy reproduce: interrupted\n"
     assert process.returncode == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["01_slow.py", "started"]
+
+
+def test_words_stand_on_the_left_and_numbers_on_the_right():
+    body = "<td>12.5</td><td>-1e-07</td><td>&lt;NA&gt;</td><td>71 should be 72</td><td></td>"
+    marked = _pages._align_words(body)
+    assert marked == body.replace("<td>71", '<td class="words">71').replace("<td></td>", '<td class="words"></td>')

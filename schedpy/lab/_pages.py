@@ -4,6 +4,7 @@
 import html
 import importlib.resources
 import platform
+import re
 import time
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -23,6 +24,7 @@ except ImportError as error:
 from schedpy import __version__
 
 _GENERATOR = '<meta name="generator" content="schedpy">'
+_NUMBER = re.compile(r"[-+]?[\d.,]+(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|&lt;NA&gt;|True|False|None|\.\.\.")
 _LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 
 
@@ -187,6 +189,15 @@ and why.</p>
 <footer>{html.escape(made)}</footer>"""
 
 
+def _align_words(body):
+    """Mark the cells of tables that hold words: numbers stand on the right, words on the left."""
+    return re.sub(
+        r"<td>([^<]*)</td>",
+        lambda cell: cell[0] if _NUMBER.fullmatch(cell[1]) else f'<td class="words">{cell[1]}</td>',
+        body,
+    )
+
+
 def write(folder, chapters):
     """Write a page for each chapter, and the overview."""
     exporter = HTMLExporter(
@@ -201,7 +212,7 @@ def write(folder, chapters):
     for chapter in chapters:
         body, _ = exporter.from_notebook_node(chapter.notebook)
         pages[chapter.page] = _page(
-            chapter.title, f'<div class="notebook">{body}</div>', chapters, chapter.page
+            chapter.title, f'<div class="notebook">{_align_words(body)}</div>', chapters, chapter.page
         )
     for name, page in pages.items():
         for url in loaded(page):
