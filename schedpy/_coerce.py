@@ -5,11 +5,12 @@ Nothing is wrapped, truncated or guessed: what does not hold an integer of the
 wanted range exactly is refused.
 """
 
+import math
 import operator
 
 import numpy as np
 
-__all__ = ["as_bool", "as_choice", "as_int", "as_number", "refuse_lazy"]
+__all__ = ["as_array", "as_bool", "as_choice", "as_choices", "as_int", "as_number", "as_shape", "refuse_lazy"]
 
 
 def refuse_lazy(x, name):
@@ -33,14 +34,22 @@ def _refuse_first(bad, values, name, allowed):
     raise ValueError(f"{name}{_where(index, values.shape)} = {values.flat[index]}: must be {allowed}")
 
 
-def _as_array(x, name, time):
+def as_array(x, name):
+    """x as an array of whatever type it is; lists of unequal length are none."""
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"{name} is no array: {error}") from None
+
+
+def _exact(x, name, time):
     """x as an array that still holds its values exactly."""
     refuse_lazy(x, name)
     if isinstance(x, np.ma.MaskedArray):
         if np.ma.is_masked(x):
             raise ValueError(f"{name} has masked elements: fill or drop them first")
         x = x.data
-    array = np.asarray(x)
+    array = as_array(x, name)
     kind = array.dtype.kind
     if kind in "mM":
         return _from_time(array, name, time)
@@ -138,7 +147,7 @@ def as_int(x, name, dtype=None, *, low=None, high=None, time=False):
     >>> as_int([1, 2**63], "ns", "u8").tolist()
     [1, 9223372036854775808]
     """
-    array = _as_array(x, name, time)
+    array = _exact(x, name, time)
     if dtype is None:
         unsigned = array.dtype.kind == "u" or (
             array.dtype.kind == "O" and array.size > 0 and int(array.max()) > np.iinfo(np.int64).max
@@ -165,7 +174,7 @@ def as_bool(x, name):
     >>> as_bool([0, 1, True], "running").tolist()
     [False, True, True]
     """
-    array = _as_array(x, name, time=False)
+    array = _exact(x, name, time=False)
     if array.dtype.kind != "b":
         _check_range(array, name, 0, 1)
     return array.astype(bool, copy=False)
@@ -177,6 +186,30 @@ def as_number(x, name, *, low=None, high=None):
     if array.ndim:
         raise ValueError(f"{name} must be one integer, not an array of shape {array.shape}")
     return int(array)
+
+
+def as_shape(x, name):
+    """The shape of an array, as a tuple: one integer or several, none negative."""
+    lengths = as_int(x, name, low=0, high=np.iinfo(np.intp).max)
+    if lengths.ndim > 1:
+        raise ValueError(
+            f"{name} must be one integer or a tuple of them, not an array of shape {lengths.shape}"
+        )
+    shape = tuple(lengths.ravel().tolist())
+    if math.prod(shape) > np.iinfo(np.intp).max // 1024:
+        raise ValueError(f"{name} = {shape}: more elements than memory has addresses for")
+    return shape
+
+
+def as_choices(x, name, choices):
+    """Several of a few words, as a tuple."""
+    if isinstance(x, str):
+        raise TypeError(f"{name} = {x!r}: must be a tuple of names, ({x!r},)")
+    try:
+        words = tuple(x)
+    except TypeError:
+        raise TypeError(f"{name} = {x!r}: must be a tuple of names") from None
+    return tuple(as_choice(word, f"{name}[{index}]", choices) for index, word in enumerate(words))
 
 
 def as_choice(x, name, choices):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedpy import _core
-from schedpy._coerce import as_choice, as_int
+from schedpy._coerce import as_array, as_choice, as_int
 
 __all__ = [
     "MultShift",
@@ -360,7 +360,7 @@ def to_ns(seconds):
     >>> clock.to_ns([0.004, 1.5]).tolist()
     [4000000, 1500000000]
     """
-    values = np.asarray(seconds)
+    values = as_array(seconds, "seconds")
     if values.dtype.kind in "mM":
         return _time_to_ns(values)
     if values.dtype.kind not in "iubf":

@@ -83,7 +83,7 @@ def ranges(rule):
     >>> [str(r) for r in kernel.ranges("pelt.update")][:2]
     ['4.12', '4.13']
     """
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(f"rule = {rule!r}: must be one of {', '.join(RULES)}")
     return RULES[rule]
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+__all__ = ["Comparison", "Interval", "Moments", "compare", "holm", "interval"]
+
 Floats = NDArray[np.float64] | np.float64
 
 
@@ -118,6 +120,8 @@ class Moments:
         (2.5, 4)
         """
         values = _floats(samples, "samples")
+        if axis is not None and not isinstance(axis, int | np.integer):
+            raise TypeError(f"axis = {axis!r}: must be an integer")
         if axis is not None and not -values.ndim <= axis < values.ndim:
             raise ValueError(f"axis = {axis}: samples have {values.ndim} dimensions")
         count = values.size if axis is None else values.shape[axis]

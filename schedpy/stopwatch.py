@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from schedpy import _core
-from schedpy._coerce import as_number
+from schedpy._coerce import as_choice, as_number
 
 __all__ = ["Clock", "ClockCost", "Counter", "ReadCost", "clocks", "counter", "pinned", "read", "read_cost"]
 
@@ -388,7 +388,8 @@ def read(name: str) -> float:
     >>> first <= stopwatch.read("CLOCK_MONOTONIC")
     True
     """
-    (reader,) = _chosen(name).values()
+    readers = {clock.name: reader for clock, reader in _readers().items()}
+    reader = readers[as_choice(name, "name", tuple(readers))]
     return reader() if callable(reader) else _core.stopwatch_read(reader)
 
 

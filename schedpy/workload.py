@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from schedpy._coerce import as_number
+from schedpy._coerce import as_array, as_number
 
 __all__ = ["Events", "periodic", "staircase", "tick_nsec"]
 
@@ -164,7 +164,7 @@ def _run_lengths(duty_pct, period):
     if (
         isinstance(duty_pct, str)
         or not isinstance(duty_pct, (Sequence, np.ndarray))
-        or np.ndim(duty_pct) != 1
+        or as_array(duty_pct, "duty_pct").ndim != 1
     ):
         raise TypeError("duty_pct: a sequence of percentages is allowed, such as (12.5, 25)")
     lengths = []

@@ -302,7 +302,7 @@ def test_ufunc_keywords():
         ({"threads": 0}, ValueError, "threads = 0"),
         ({"threads": 1.5}, TypeError, "threads"),
         ({"fields": "util_avg"}, TypeError, "fields"),
-        ({"fields": ("util",)}, ValueError, "fields = 'util': must be one of 'last_update_time'"),
+        ({"fields": ("util",)}, ValueError, r"fields\[0\] = 'util': must be one of 'last_update_time'"),
         ({"fields": (1,)}, TypeError, "fields"),
         ({"fields": ("runnable_now",), "kernel": "4.14"}, ValueError, "runnable_now"),
         ({"state": 5}, TypeError, "state must be an array of pelt.STATE"),

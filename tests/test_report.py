@@ -293,4 +293,6 @@ def test_an_interrupted_run_leaves_nothing_and_says_so(tmp_path):
 def test_words_stand_on_the_left_and_numbers_on_the_right():
     body = "<td>12.5</td><td>-1e-07</td><td>&lt;NA&gt;</td><td>71 should be 72</td><td></td>"
     marked = _pages._align_words(body)
-    assert marked == body.replace("<td>71", '<td class="words">71').replace("<td></td>", '<td class="words"></td>')
+    assert marked == body.replace("<td>71", '<td class="words">71').replace(
+        "<td></td>", '<td class="words"></td>'
+    )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from schedpy._coerce import as_bool, as_int
+from schedpy._coerce import as_array, as_bool, as_int, as_shape
 from schedpy.em import EnergyModel
 
 __all__ = ["CALL", "CPU", "TASK", "core_model", "idle_cpus", "in_threads", "operands", "task"]
@@ -115,7 +115,7 @@ def idle_cpus(model, shape=()):
     [261, 261, 261, 261, 871, 871, 871, 1024]
     """
     _check_model(model)
-    shape = np.atleast_1d(as_int(shape, "shape", np.int64, low=0)).tolist()
+    shape = as_shape(shape, "shape")
     row = np.zeros(model.nr_cpus, dtype=CPU)
     row["uclamp_max"] = 1024
     for domain in model.domains:
@@ -175,7 +175,7 @@ def _broadcast(named):
 
 def _as_struct(x, name, dtype):
     """x as an aligned array of exactly this structure: fields are matched by name, not by place."""
-    array = np.asarray(x)
+    array = as_array(x, name)
     if array.dtype.names is None:
         raise TypeError(f"{name} must be a structured array of the fields {', '.join(dtype.names)}")
     if different := set(array.dtype.names) ^ set(dtype.names):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from schedpy import _core
-from schedpy._coerce import as_choice, as_int, as_number
+from schedpy._coerce import as_choice, as_choices, as_int, as_number
 from schedpy.eas.cases import CALL, core_model, in_threads, operands
 from schedpy.kernel import form
 
@@ -168,7 +168,7 @@ def time_placements(
     >>> eas.time_placements(pixel4, tasks, eas.idle_cpus(pixel4), kernel="5.12").shape
     (2, 3)
     """
-    arms = [as_choice(arm, f"arms[{index}]", ("walk", "lut")) for index, arm in enumerate(arms)]
+    arms = as_choices(arms, "arms", ("walk", "lut"))
     if not arms:
         raise ValueError('arms is empty: must hold "walk" or "lut"')
     _form(kernel, "lut")

@@ -3,6 +3,7 @@
 
 import html
 import os
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -37,6 +38,8 @@ class EnergyModel:
     """
 
     def __init__(self, domains, *, name="", source=""):
+        if not isinstance(domains, Iterable):
+            raise TypeError(f"domains = {domains!r}: must be a sequence of PerfDomain")
         domains = tuple(domains)
         if not domains:
             raise ValueError("domains is empty: must hold at least one PerfDomain")

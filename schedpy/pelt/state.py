@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from schedpy._coerce import as_int
+from schedpy._coerce import as_array, as_int, as_shape
 
 __all__ = ["STATE", "initial_state"]
 
@@ -35,7 +35,7 @@ def initial_state(shape=(), **fields):
     >>> pelt.initial_state(2, util_avg=[0, 512])["util_avg"].tolist()
     [0, 512]
     """
-    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    shape = as_shape(shape, "shape")
     for name in fields:
         if name not in FIELDS:
             raise TypeError(f"{name} is no field of a state: must be one of {', '.join(FIELDS)}")
@@ -60,7 +60,7 @@ def broadcast_shape(arrays):
 
 def rows_of(state):
     """A state, checked, as rows of eight uint64; not to be written to."""
-    array = np.asarray(state, order="C")
+    array = np.asarray(as_array(state, "state"), order="C")
     if array.dtype.names is None or set(array.dtype.names) != set(FIELDS):
         raise TypeError(f"state must be an array of pelt.STATE, not of {array.dtype}")
     for name in FIELDS if array.dtype != STATE else _HIGHEST:

@@ -10,7 +10,7 @@ import numpy as np
 
 from schedpy import _core
 from schedpy import kernel as _kernel
-from schedpy._coerce import as_bool, as_choice, as_int, as_number
+from schedpy._coerce import as_bool, as_choice, as_choices, as_int, as_number
 from schedpy.pelt.state import FIELDS, STATE, broadcast_shape, rows_of
 from schedpy.pelt.tables import table_and_max
 
@@ -131,11 +131,7 @@ def _parameters(half_life, load_avg_max, update_threshold):
 
 
 def _check_fields(fields, kernel, entity):
-    if isinstance(fields, str):
-        raise TypeError(f"fields = {fields!r}: must be a tuple of names, ({fields!r},)")
-    fields = tuple(fields)
-    for name in fields:
-        as_choice(name, "fields", _HISTORY)
+    fields = as_choices(fields, "fields", _HISTORY)
     form = _form(kernel)
     if "runnable_now" in fields and entity == "task" and not (form.runnable_weight or form.nr_running):
         raise ValueError(f"fields: kernel {kernel} refreshes no runnable_avg of a task: no runnable_now")

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every public function against arguments that are wrong: refused by a ValueError or TypeError that names it.
+
+`CALLS` holds one good call of each public function. Each of its arguments is replaced by each kind of
+nonsense in turn. What is accepted may be accepted; anything else must be one of the two errors, and name
+the argument.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from schedpy import clock, eas, em, kernel, pelt, stats, stopwatch, workload
+
+MODEL = em.EnergyModel.load("pixel4")
+DOMAIN = {
+    "name": "big",
+    "cpus": [0],
+    "freq_khz": [1_000_000, 2_000_000],
+    "power": [300, 900],
+    "unit": "mW",
+    "capacity": 1024,
+}
+MOMENTS = stats.Moments(2207, 535, 3104)
+PLACED = {"model": MODEL, "task": eas.task(util_avg=[9]), "cpus": eas.idle_cpus(MODEL, 1), "kernel": "5.12"}
+MODULES = (clock, eas, em, kernel, pelt, stats, stopwatch, workload)
+
+CALLS = {
+    clock.clocks_calc_mult_shift: {"from_hz": 1000, "to_hz": 10**9, "maxsec": 600},
+    clock.clocksource_cyc2ns: {"cycles": 1, "mult": 1, "shift": 1},
+    clock.cpuidle_residency: {"ns": 1, "how": "shr10"},
+    clock.ktime_to_us: {"ns": 1},
+    clock.ktime_us_delta: {"later": 1, "earlier": 1},
+    clock.mul_u64_u32_shr: {"a": 1, "mul": 1, "shift": 1},
+    clock.ns_to_us: {"ns": 1},
+    clock.ns_to_us_shift: {"ns": 1},
+    clock.pelt_step: {"now": 1, "last": 1},
+    clock.to_ns: {"seconds": 1},
+    pelt.accumulate_segments: {"periods": 1, "d1": 1, "d3": 1, "half_life": 32, "load_avg_max": 47742},
+    pelt.constants: {"half_life": 32},
+    pelt.decay_load: {"val": 1, "n": 1, "kernel": "5.12", "half_life": 32},
+    pelt.initial_state: {"shape": (2,), "util_avg": 1},
+    pelt.nice_to_weight: {"nice": 0},
+    pelt.track: {
+        "now": [1, 2],
+        "kernel": "4.15",
+        "running": True,
+        "on_rq": True,
+        "entity": "task",
+        "weight": 1024,
+        "runnable_weight": 1024,
+        "freq_scale": 1024,
+        "cpu_scale": 1024,
+        "half_life": 32,
+        "load_avg_max": 47742,
+        "update_threshold": 0,
+        "state": pelt.initial_state(),
+        "fields": ("util_avg",),
+        "threads": 1,
+    },
+    pelt.update: {"state": pelt.initial_state(), "now": 1, "kernel": "5.12", "running": True},
+    em.map_util_freq: {"util": 1, "freq": 1, "cap": 1, "kernel": "5.12"},
+    em.map_util_perf: {"util": 1},
+    em.PerfDomain: DOMAIN,
+    em.EnergyModel: {"domains": MODEL.domains, "name": "mine", "source": "here"},
+    em.EnergyModel.load: {"name_or_path": "pixel4", "unit": "bogo"},
+    eas.cpu_util: {
+        "cpu": 0,
+        "dst_cpu": 0,
+        "kernel": "5.12",
+        "prev_cpu": 0,
+        "util_avg": 1,
+        "util_est": 1,
+        "cpu_util_avg": 1,
+        "cpu_util_est": 1,
+        "scale_cpu": 1024,
+    },
+    eas.effective_cpu_util: {"util_cfs": 1, "kernel": "5.12", "max": 1024, "rt": 1, "dl": 1, "irq": 1},
+    eas.find_energy_efficient_cpu: {**PLACED, "method": "walk", "domain_mask": 255, "threads": 1},
+    eas.idle_cpus: {"model": MODEL, "shape": 2},
+    eas.task: {"prev_cpu": 0, "util_avg": 1},
+    eas.time_placements: {**PLACED, "arms": ("walk", "lut"), "order": [[0, 1]]},
+    eas.util_fits_cpu: {"util": 1, "capacity_of": 1, "kernel": "5.12"},
+    kernel.form: {"rule": "pelt.update", "kernel": "5.12"},
+    kernel.ranges: {"rule": "pelt.update"},
+    stats.Moments: {"mean": 1.0, "std": 1.0, "count": 9},
+    stats.Moments.of: {"samples": [1, 2, 3], "axis": 0},
+    stats.compare: {"a": MOMENTS, "b": MOMENTS, "level": 0.9},
+    stats.holm: {"p": [0.1, 0.2]},
+    stats.interval: {"moments": MOMENTS, "level": 0.9},
+    stopwatch.clocks: {},
+    stopwatch.counter: {},
+    stopwatch.read: {"name": "CLOCK_MONOTONIC"},
+    stopwatch.read_cost: {"clocks": "empty call", "rounds": 2, "calls": 10, "cpu": None, "warmup": 1000},
+    workload.periodic: {
+        "run_ns": 5,
+        "period_ns": 9,
+        "n": 2,
+        "hz": 250,
+        "tick_offset_ns": 0,
+        "start_ns": 0,
+        "pick_ns": 3,
+    },
+    workload.staircase: {"hz": 250, "duty_pct": (50,), "period_ns": 16_000_000, "phase_ns": 32_000_000},
+    workload.tick_nsec: {"hz": 250},
+}
+#: Result types, made by the functions above and not by users; and a context manager with tests of its own.
+NOT_CALLED = {
+    clock.MultShift,
+    clock.PeltStep,
+    eas.EffectiveUtil,
+    eas.Placement,
+    em.Lut,
+    kernel.Range,
+    pelt.Constants,
+    pelt.Track,
+    stats.Comparison,
+    stats.Interval,
+    stopwatch.Clock,
+    stopwatch.ClockCost,
+    stopwatch.Counter,
+    stopwatch.ReadCost,
+    stopwatch.pinned,
+    workload.Events,
+}
+
+NONSENSE = {
+    "negative": -1,
+    "float": 1.5,
+    "nan": float("nan"),
+    "infinite": float("inf"),
+    "too large": 2**64,
+    "far too large": 10**40,
+    "negative elements": [3, -(2**63) - 1],
+    "text": "no such thing",
+    "empty text": "",
+    "bytes": b"5.12",
+    "None": None,
+    "object": object(),
+    "complex": 1j,
+    "dictionary": {"a": 1},
+    "ragged": [[1], [2, 3]],
+    "NaN among integers": [1, float("nan")],
+    "wrong shape": np.zeros((3, 5, 7)),
+    "not a version": "6.99",
+    "array of text": np.array(["a", "b"]),
+    "dates": np.array(["2026-11-30"], dtype="M8[D]"),
+    "structured": np.zeros(2, dtype=[("a", int)]),
+}
+
+
+def public():
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                yield value
+
+
+def test_every_public_function_is_called_here():
+    assert set(public()) <= set(CALLS) | NOT_CALLED
+
+
+def cases():
+    for function, good in CALLS.items():
+        for argument in good:
+            yield pytest.param(function, good, argument, id=f"{function.__qualname__}-{argument}")
+
+
+def test_the_good_calls_are_good():
+    for function, good in CALLS.items():
+        function(**good)
+
+
+def refusal(function, arguments):
+    """The error of a call, or None; anything but the two kinds of refusal passes through."""
+    try:
+        function(**arguments)
+    except (ValueError, TypeError) as error:
+        return error
+    except OSError as error:
+        return ValueError(f"name_or_path: {error}")
+    return None
+
+
+@pytest.mark.parametrize(("function", "good", "argument"), list(cases()))
+def test_nonsense_is_refused_by_name(function, good, argument):
+    refused = {
+        kind: error for kind, bad in NONSENSE.items() if (error := refusal(function, {**good, argument: bad}))
+    }
+    nameless = {kind: str(error) for kind, error in refused.items() if argument not in str(error)}
+    assert not nameless
+    assert len(refused) >= 5, f"{argument} takes nearly anything"
+
+
+def test_an_unknown_keyword_is_refused():
+    for function, good in CALLS.items():
+        parameters = inspect.signature(function).parameters.values()
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+            with pytest.raises(TypeError):
+                function(**good, no_such_argument=1)
