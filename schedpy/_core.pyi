@@ -34,21 +34,46 @@ decay_load_v3_8: np.ufunc
 decay_load_v4_3: np.ufunc
 decay_load_v4_12: np.ufunc
 accumulate_segments: np.ufunc
+compute_runnable_contrib_v3_8: np.ufunc
+compute_runnable_contrib_v4_7: np.ufunc
 nice_to_weight: np.ufunc
 
 # pelt: one event for each of many entities (gufuncs)
+pelt_update_task_v3_8: np.ufunc
+pelt_update_task_v4_3: np.ufunc
+pelt_update_task_v4_4: np.ufunc
+pelt_update_task_v4_7: np.ufunc
 pelt_update_task_v4_12: np.ufunc
 pelt_update_task_v4_13: np.ufunc
 pelt_update_task_v4_14: np.ufunc
 pelt_update_task_v4_15: np.ufunc
 pelt_update_task_v5_1: np.ufunc
 pelt_update_task_v5_7: np.ufunc
+pelt_update_task_v4_13_32bit: np.ufunc
+pelt_update_task_v4_15_32bit: np.ufunc
+pelt_update_task_v5_7_32bit: np.ufunc
+pelt_update_cfs_rq_v4_3: np.ufunc
+pelt_update_cfs_rq_v4_4: np.ufunc
+pelt_update_cfs_rq_v4_7: np.ufunc
 pelt_update_cfs_rq_v4_12: np.ufunc
 pelt_update_cfs_rq_v4_13: np.ufunc
 pelt_update_cfs_rq_v4_14: np.ufunc
 pelt_update_cfs_rq_v4_15: np.ufunc
 pelt_update_cfs_rq_v5_1: np.ufunc
 pelt_update_cfs_rq_v5_7: np.ufunc
+pelt_update_cfs_rq_v4_13_32bit: np.ufunc
+pelt_update_cfs_rq_v4_15_32bit: np.ufunc
+pelt_update_cfs_rq_v5_7_32bit: np.ufunc
+pelt_update_rt_v4_15: np.ufunc
+pelt_update_rt_v5_1: np.ufunc
+pelt_update_rt_v5_7: np.ufunc
+pelt_update_rt_v4_15_32bit: np.ufunc
+pelt_update_rt_v5_7_32bit: np.ufunc
+pelt_update_irq_v4_15: np.ufunc
+pelt_update_irq_v5_1: np.ufunc
+pelt_update_irq_v5_7: np.ufunc
+pelt_update_irq_v4_15_32bit: np.ufunc
+pelt_update_irq_v5_7_32bit: np.ufunc
 
 # pelt: many streams of events; state is changed in place, history filled
 def _track(
@@ -58,21 +83,47 @@ def _track(
     inverse: np.ndarray,
     load_avg_max: int,
     update_threshold: int,
+    index: np.ndarray | None = None,
     /,
 ) -> None: ...
 
+pelt_track_task_v3_8 = _track
+pelt_track_task_v4_3 = _track
+pelt_track_task_v4_4 = _track
+pelt_track_task_v4_7 = _track
 pelt_track_task_v4_12 = _track
 pelt_track_task_v4_13 = _track
 pelt_track_task_v4_14 = _track
 pelt_track_task_v4_15 = _track
 pelt_track_task_v5_1 = _track
 pelt_track_task_v5_7 = _track
+pelt_track_task_v4_13_32bit = _track
+pelt_track_task_v4_15_32bit = _track
+pelt_track_task_v5_7_32bit = _track
+pelt_track_cfs_rq_v4_3 = _track
+pelt_track_cfs_rq_v4_4 = _track
+pelt_track_cfs_rq_v4_7 = _track
 pelt_track_cfs_rq_v4_12 = _track
 pelt_track_cfs_rq_v4_13 = _track
 pelt_track_cfs_rq_v4_14 = _track
 pelt_track_cfs_rq_v4_15 = _track
 pelt_track_cfs_rq_v5_1 = _track
 pelt_track_cfs_rq_v5_7 = _track
+pelt_track_cfs_rq_v4_13_32bit = _track
+pelt_track_cfs_rq_v4_15_32bit = _track
+pelt_track_cfs_rq_v5_7_32bit = _track
+pelt_track_rt_v4_15 = _track
+pelt_track_rt_v5_1 = _track
+pelt_track_rt_v5_7 = _track
+pelt_track_rt_v4_15_32bit = _track
+pelt_track_rt_v5_7_32bit = _track
+pelt_track_irq_v4_15 = _track
+pelt_track_irq_v5_1 = _track
+pelt_track_irq_v5_7 = _track
+pelt_track_irq_v4_15_32bit = _track
+pelt_track_irq_v5_7_32bit = _track
+
+def pelt_start_of_entities(state: np.ndarray, index: np.ndarray, now: np.ndarray, /) -> None: ...
 
 # em: a table is an array (n, 5) of uint64: frequency, power, performance, cost, inefficient
 map_util_freq_v5_0: np.ufunc

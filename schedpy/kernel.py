@@ -30,12 +30,33 @@ class Range:
 #: rule -> its ranges, oldest first. ``proof`` says whose functions made the known answers.
 RULES = {
     "pelt.update": (
+        Range("3.8", "4.0", "P38", "3.8.13, 3.19.8"),
+        Range("4.3", "4.3", "P43", "4.3"),
+        Range("4.4", "4.6", "P44", "4.4"),
+        Range("4.7", "4.11", "P47", "4.9, 4.10"),
         Range("4.12", "4.12", "P412", "4.12"),
         Range("4.13", "4.13", "P413", "4.13.4"),
         Range("4.14", "4.14", "P414", "4.14"),
         Range("4.15", "5.0", "P415", "4.15, 4.19, 4.20"),
         Range("5.1", "5.6", "P51", "5.4"),
         Range("5.7", "6.19", "P61", "5.8, 6.1, 6.12, 6.19"),
+    ),
+    # Run queues of rt and dl, and interrupts.
+    "pelt.update_rq": (
+        Range("4.19", "5.0", "P415", "none: the form of tasks, and a plain twin"),
+        Range("5.1", "5.6", "P51", "none: the form of tasks, and a plain twin"),
+        Range("5.7", "6.19", "P61", "none: the form of tasks, and a plain twin"),
+    ),
+    # Kernels whose unsigned long has 32 bits.
+    "pelt.update_32bit": (
+        Range("4.13", "4.13", "P413", "4.13.4"),
+        Range("4.15", "5.0", "P415", "4.15"),
+        Range("5.7", "6.19", "P61", "6.1"),
+    ),
+    "pelt.compute_runnable_contrib": (
+        Range("3.8", "4.0", "P38", "3.8.13, 3.19.8"),
+        Range("4.3", "4.6", "P43", "4.3, 4.4"),
+        Range("4.7", "4.11", "P47", "4.9, 4.10"),
     ),
     "pelt.decay_load": (
         Range("3.8", "4.0", "P38", "3.8.13, 3.19.8"),
@@ -81,7 +102,7 @@ def ranges(rule):
     --------
     >>> from schedpy import kernel
     >>> [str(r) for r in kernel.ranges("pelt.update")][:2]
-    ['4.12', '4.13']
+    ['3.8 .. 4.0', '4.3']
     """
     if not isinstance(rule, str) or rule not in RULES:
         raise ValueError(f"rule = {rule!r}: must be one of {', '.join(RULES)}")

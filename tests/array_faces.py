@@ -111,6 +111,12 @@ FACES = [
     Face("decay_load_v4_3", partial(pelt.decay_load, kernel="4.3"), ("val", "n"), (U64, U64)),
     Face("decay_load_v4_12", partial(pelt.decay_load, kernel="4.12"), ("val", "n"), (U64, U64)),
     Face("accumulate_segments", pelt.accumulate_segments, ("periods", "d1", "d3"), (U64, U32, U32)),
+    Face(
+        "compute_runnable_contrib_v3_8", partial(pelt.compute_runnable_contrib, kernel="3.8"), ("n",), (U64,)
+    ),
+    Face(
+        "compute_runnable_contrib_v4_7", partial(pelt.compute_runnable_contrib, kernel="4.7"), ("n",), (U64,)
+    ),
     Face("nice_to_weight", pelt.nice_to_weight, ("nice",), ((-20, 19, "i8"),)),
     Face(
         "map_util_freq_v5_0",

@@ -12,7 +12,7 @@ import pytest
 
 from schedpy import _core, pelt
 
-KERNELS = ("4.12", "4.14", "4.15", "5.1", "5.7")
+KERNELS = ("4.3", "4.7", "4.12", "4.14", "4.15", "5.1", "5.7")
 ALL = (*pelt.STATE.names, "updated", "util_now", "load_now")
 rng = np.random.default_rng(2017)
 STREAMS, N = 3, 1400  # more than one chunk of the core's binding, and no multiple of one
@@ -80,9 +80,9 @@ def test_on_rq_none_is_running_and_weight_none_is_1024():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_broadcast_equals_expanded(kernel):
     weight = np.array([[15], [1024], [88761]])
-    scales = (
-        {} if kernel in ("5.1", "5.7") else {"freq_scale": 700, "cpu_scale": np.array([[1024], [446], [1]])}
-    )
+    scales = {} if kernel in ("5.1", "5.7") else {"freq_scale": 700}
+    if scales and kernel != "4.3":
+        scales["cpu_scale"] = np.array([[1024], [446], [1]])
     full = {name: np.broadcast_to(scale, NOW.shape).copy() for name, scale in scales.items()}
     got = track(NOW[0], kernel, True, RUNNING[1], weight=weight, **scales)
     want = track(
@@ -214,6 +214,92 @@ def test_threads(threads, shape):
     assert_equal(track(now, "5.7", running, None, threads=threads), track(now, "5.7", running, None))
 
 
+def interleave(streams, length):
+    """An order in which the events of all streams come, each stream's in its own order."""
+    index = np.repeat(np.arange(streams), length)
+    rng.shuffle(index)
+    places = np.empty(index.size, np.intp)
+    for stream in range(streams):
+        places[index == stream] = np.arange(length) + stream * length
+    return index, places
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        *((kernel, {}) for kernel in KERNELS),
+        ("4.19", {"entity": "rt"}),
+        ("5.7", {"entity": "dl"}),
+        ("4.15", {"long_bits": 32}),
+        ("5.7", {"entity": "cfs_rq", "nr_running": 3, "weight": 2048}),
+    ],
+)
+def test_interleaved_equals_side_by_side(kernel, options):
+    index, places = interleave(STREAMS, N)
+    given = {"fields": ALL, "kernel": kernel} | options
+    on_rq = {} if "entity" in options else {"on_rq": ON_RQ}
+    want = pelt.track(NOW, running=RUNNING, **on_rq, **given)
+    flat = {name: value.ravel()[places] for name, value in on_rq.items()}
+    now, running = NOW.ravel()[places], RUNNING.ravel()[places]
+    start = pelt.initial_state(STREAMS, last_update_time=NOW[:, 0])
+    for state in (None, start):
+        got = pelt.track(now, running=running, **flat, index=index, state=state, **given)
+        for name in ALL:
+            assert np.array_equal(got.history[name], want.history[name].ravel()[places]), name
+        assert np.array_equal(got.state, want.state)
+    assert np.array_equal(start, pelt.initial_state(STREAMS, last_update_time=NOW[:, 0]))
+
+
+def test_interleaved_in_pieces_and_with_entities_that_sleep():
+    index, places = interleave(STREAMS, N)
+    now, running = NOW.ravel()[places], RUNNING.ravel()[places]
+    state = pelt.initial_state(9, last_update_time=NOW[0, 0], util_sum=np.arange(9))
+    whole = pelt.track(now, kernel="5.7", running=running, index=3 * index, state=state)
+    first = pelt.track(now[:777], kernel="5.7", running=running[:777], index=3 * index[:777], state=state)
+    later = pelt.track(
+        now[777:], kernel="5.7", running=running[777:], index=3 * index[777:], state=first.state
+    )
+    assert np.array_equal(np.concatenate([first.util_avg, later.util_avg]), whole.util_avg)
+    assert np.array_equal(later.state, whole.state)
+    assert np.array_equal(np.delete(whole.state, [0, 3, 6]), np.delete(state, [0, 3, 6]))
+
+
+@pytest.mark.parametrize("how", ["every other", "reversed", "unaligned", "swapped", "unsigned", "lists"])
+def test_index_layouts(how):
+    index, places = interleave(STREAMS, N)
+    now = NOW.ravel()[places]
+    want = pelt.track(now, kernel="5.7", running=True, index=index)
+    given = index[::-1].copy()[::-1] if how == "reversed" else odd(index, how)
+    times = now[::-1].copy()[::-1] if how == "reversed" else odd(now, how)
+    assert_equal(pelt.track(times, kernel="5.7", running=True, index=given), want)
+
+
+def test_no_event_of_any_entity():
+    nothing = pelt.track([], kernel="5.7", running=[], index=[])
+    assert (nothing.util_avg.shape, nothing.state.shape) == ((0,), (0,))
+    state = pelt.initial_state(3, util_avg=7)
+    assert np.array_equal(pelt.track([], kernel="5.7", running=[], index=[], state=state).state, state)
+    gaps = pelt.track([5, 9], kernel="5.7", running=True, index=[4, 1]).state
+    assert gaps["last_update_time"].tolist() == [0, 9, 0, 0, 5]
+
+
+@pytest.mark.parametrize("kernel", ["4.19", "5.1", "5.7"])
+def test_irq_starts_at_the_first_event_whose_time_is_unused(kernel):
+    time = rng.integers(0, 500_000, NOW.shape)
+    given = {"kernel": kernel, "entity": "irq", "fields": ALL}
+    start = pelt.initial_state(last_update_time=NOW[:, 0])
+    unused = time.copy()
+    unused[:, 0] = 0
+    want = pelt.track(NOW, running=unused, state=start, **given)
+    assert_equal(pelt.track(NOW, running=time, **given), want)
+    assert want.util_avg.max() > 0
+    index, places = interleave(STREAMS, N)
+    got = pelt.track(NOW.ravel()[places], running=time.ravel()[places], index=index, **given)
+    assert np.array_equal(got.state, want.state)
+    scalar = pelt.track(NOW, running=250_000, **given)
+    assert np.array_equal(scalar.state, pelt.track(NOW, running=np.full(NOW.shape, 250_000), **given).state)
+
+
 def test_empty():
     start = pelt.initial_state(3, util_avg=[1, 2, 3])
     nothing = track(np.empty((3, 0), int), "5.7", False, None, state=start)
@@ -228,6 +314,7 @@ def test_empty():
     assert state.shape == updated.shape == (0,)
     assert pelt.decay_load([], [], kernel="5.7").shape == (0,)
     assert pelt.accumulate_segments([], [], []).shape == (0,)
+    assert pelt.compute_runnable_contrib([], kernel="4.3").shape == (0,)
     assert pelt.nice_to_weight([]).shape == (0,)
     assert track(fields=()).history == {}
 
@@ -274,10 +361,30 @@ def test_ufunc_keywords():
         ({"weight": -1}, ValueError, "weight = -1"),
         ({"weight": 1.0}, TypeError, "weight"),
         ({"kernel": 5.7}, TypeError, "kernel = 5.7"),
-        ({"kernel": "4.11"}, ValueError, "above: 4.12"),
+        ({"kernel": "4.1"}, ValueError, "below: 3.8 .. 4.0 and above: 4.3"),
+        ({"kernel": "3.7"}, ValueError, "above: 3.8 .. 4.0"),
         ({"kernel": "7.0"}, ValueError, "below: 5.7 .. 6.19"),
         ({"kernel": "linux"}, ValueError, "kernel"),
-        ({"entity": "rt"}, ValueError, "entity = 'rt'"),
+        ({"entity": "thermal"}, ValueError, "entity = 'thermal'"),
+        ({"entity": "rt", "kernel": "4.18"}, ValueError, "above: 4.19 .. 5.0"),
+        ({"entity": "rt", "weight": 1}, ValueError, "weight: entity='rt' has none"),
+        ({"entity": "dl", "nr_running": 1}, ValueError, "nr_running: entity='dl' has none"),
+        ({"entity": "irq", "runnable_weight": 1, "kernel": "5.0"}, ValueError, "runnable_weight"),
+        ({"entity": "dl", "on_rq": True}, TypeError, "on_rq: entity='dl' is on no run queue"),
+        ({"entity": "dl", "freq_scale": 1024}, ValueError, "freq_scale: .*use clock_pelt"),
+        ({"entity": "irq", "running": [5, -1]}, ValueError, r"running\[1\] = -1"),
+        ({"entity": "irq", "running": 0.5}, TypeError, "running"),
+        (
+            {"entity": "irq", "running": [1, 2, 3]},
+            ValueError,
+            r"do not broadcast: now \(2,\), running \(3,\)",
+        ),
+        ({"entity": "irq", "freq_scale": -1}, ValueError, "freq_scale = -1"),
+        (
+            {"entity": "cfs_rq", "kernel": "4.0", "weight": 1},
+            ValueError,
+            "entity = 'cfs_rq': kernels from 4.3",
+        ),
         ({"entity": 1}, TypeError, "entity"),
         ({"entity": "cfs_rq"}, TypeError, "weight is required"),
         ({"entity": "cfs_rq", "weight": 1}, TypeError, "nr_running is required"),
@@ -290,6 +397,17 @@ def test_ufunc_keywords():
         ({"freq_scale": 1024}, ValueError, "freq_scale: .*use clock_pelt"),
         ({"cpu_scale": 1024, "kernel": "5.1"}, ValueError, "cpu_scale: .*use clock_pelt"),
         ({"freq_scale": -1, "kernel": "5.0"}, ValueError, "freq_scale = -1"),
+        ({"freq_scale": 1024, "kernel": "4.0"}, ValueError, "freq_scale: kernels 4.3 .. 5.0 take it"),
+        ({"cpu_scale": 1024, "kernel": "4.3"}, ValueError, "cpu_scale: kernels 4.4 .. 5.0 take it"),
+        ({"half_life": 16, "kernel": "4.11"}, ValueError, "half_life = 16: must be 32 before 4.12"),
+        ({"load_avg_max": 47788, "kernel": "3.8"}, ValueError, "load_avg_max = 47788: must be 47742"),
+        ({"update_threshold": 512, "kernel": "4.7"}, ValueError, "update_threshold = 512: must be 0 before"),
+        ({"long_bits": 16}, ValueError, "long_bits = 16: must be 32 or 64"),
+        ({"long_bits": 32.0}, TypeError, "long_bits"),
+        ({"long_bits": 32, "kernel": "4.14"}, ValueError, "below: 4.13 and above: 4.15 .. 5.0"),
+        ({"long_bits": 32, "kernel": "5.1"}, ValueError, "pelt.update_32bit is not proven"),
+        ({"long_bits": 32, "weight": 2**32}, ValueError, "weight = 4294967296: must be 0 .. 4294967295"),
+        ({"long_bits": 32, "kernel": "5.0", "cpu_scale": 2**32}, ValueError, "cpu_scale = 4294967296"),
         ({"half_life": 0}, ValueError, "half_life = 0"),
         ({"half_life": 2049}, ValueError, "half_life = 2049: must be 1 .. 2048"),
         ({"half_life": 32.0}, TypeError, "half_life"),
@@ -305,6 +423,22 @@ def test_ufunc_keywords():
         ({"fields": ("util",)}, ValueError, r"fields\[0\] = 'util': must be one of 'last_update_time'"),
         ({"fields": (1,)}, TypeError, "fields"),
         ({"fields": ("runnable_now",), "kernel": "4.14"}, ValueError, "runnable_now"),
+        ({"fields": ("util_avg",), "kernel": "3.8"}, ValueError, "kernel 3.8 has no util_avg"),
+        ({"fields": ("load_avg", "util_now"), "kernel": "4.0"}, ValueError, "has no util_now"),
+        ({"index": [0, 1, 0]}, ValueError, r"do not broadcast: now \(2,\), index \(3,\)"),
+        ({"index": [0]}, ValueError, r"index must have the shape of now, \(n,\), not \(1,\)"),
+        ({"index": [[0, 1]]}, ValueError, "index must have the shape of now"),
+        ({"index": 0}, ValueError, "index must have the shape of now"),
+        ({"index": [0, 1], "now": [[1, 2]]}, ValueError, "index must have the shape of now"),
+        ({"index": [0, -1]}, ValueError, r"index\[1\] = -1"),
+        ({"index": [0.0, 1.0]}, TypeError, "index"),
+        ({"index": [0, 2], "state": pelt.initial_state(2)}, ValueError, r"index\[1\] = 2: must be 0 .. 1"),
+        (
+            {"index": [0, 1], "state": pelt.initial_state()},
+            ValueError,
+            r"state must have shape \(entities,\)",
+        ),
+        ({"index": [0, 1], "state": pelt.initial_state((2, 2))}, ValueError, "state must have shape"),
         ({"state": 5}, TypeError, "state must be an array of pelt.STATE"),
         ({"state": np.zeros(3)}, TypeError, "state"),
         ({"state": np.zeros((), [("util_avg", "u8")])}, TypeError, "state"),
@@ -314,8 +448,8 @@ def test_bad_input(options, error, message):
     given = {"now": [10, 20], "kernel": "5.7", "running": True} | options
     now = given.pop("now")
     with pytest.raises(error, match=message):
-        pelt.track(now, **given)
-    if {"fields", "threads"} & options.keys() or "axis of time" in message:
+        pelt.track(now, **given | ({"fields": ()} if "fields" not in options else {}))
+    if {"fields", "threads", "index"} & options.keys() or "axis of time" in message:
         return
     given.setdefault("state", pelt.initial_state(2))
     with pytest.raises(error, match=message.replace(r"now \(2,\)", r"state \(2,\), now \(2,\)")):
@@ -340,6 +474,30 @@ def test_bad_state(field, value):
     pelt.update(state, 5, kernel="5.7", running=True)
 
 
+@pytest.mark.parametrize(
+    ("field", "options"),
+    [
+        ("load_sum", {"kernel": "3.8"}),
+        ("runnable_sum", {"kernel": "4.0"}),
+        ("load_avg", {"kernel": "5.7", "long_bits": 32}),
+        ("runnable_avg", {"kernel": "4.15", "long_bits": 32}),
+        ("util_avg", {"kernel": "4.13", "long_bits": 32}),
+    ],
+)
+def test_a_field_too_wide_for_that_kernel(field, options):
+    state = pelt.initial_state(2, **{field: [0, 2**32]})
+    for refuse in (
+        lambda: pelt.update(state, 5, running=True, **options),
+        lambda: pelt.track([5], running=True, fields=(), state=state, **options),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"state\['{field}'\]\[1\] = 4294967296: must be 0 .. 4294967295"
+        ):
+            refuse()
+    pelt.update(state, 5, kernel="5.7", running=True)
+    pelt.update(pelt.initial_state(2, **{field: 2**32 - 1}), 5, running=True, **options)
+
+
 def test_bad_pieces():
     with pytest.raises(TypeError, match="utility is no field"):
         pelt.initial_state(utility=1)
@@ -353,6 +511,10 @@ def test_bad_pieces():
         pelt.decay_load(1, 1.0, kernel="5.7")
     with pytest.raises(ValueError, match=r"below: 3.8 .. 4.0 and above: 4.3 .. 4.11"):
         pelt.decay_load(1, 1, kernel="4.1")
+    with pytest.raises(ValueError, match=r"n\[1\] = -1"):
+        pelt.compute_runnable_contrib([0, -1], kernel="4.3")
+    with pytest.raises(ValueError, match=r"below: 4.7 .. 4.11"):
+        pelt.compute_runnable_contrib(1, kernel="4.12")
     with pytest.raises(ValueError, match=r"d1 = 4294967296"):
         pelt.accumulate_segments(1, 2**32, 0)
     with pytest.raises(ValueError, match="load_avg_max"):
@@ -377,6 +539,7 @@ def test_core_refuses_what_the_face_never_sends():
         np.broadcast_to(np.asarray(1, kind), NOW.shape) for kind in [np.uint64] * 5 + [np.bool_] * 2
     )
     history = (None,) * 7 + (np.empty(NOW.shape, np.uint64),) + (None,) * 4
+    one_stream = tuple(column[0] for column in events)
     inverse = pelt.constants().inverse
     call = _core.pelt_track_task_v5_7
     call(rows, events, history, inverse, 47742, 0)
@@ -398,9 +561,23 @@ def test_core_refuses_what_the_face_never_sends():
         (rows, events, history, inverse[::2], 47742, 0),
         (rows, events, history, np.ones(4000, np.uint32), 47742, 0),
         (rows, events, history, inverse, 1024, 0),
+        (rows, events, history, inverse, 47742, 0, np.zeros(N, np.uint64)),
+        (rows, one_stream, (None,) * 12, inverse, 47742, 0, np.zeros(N, np.int64)),
+        (rows, one_stream, (None,) * 12, inverse, 47742, 0, np.zeros(2 * N, np.uint64)[::2]),
+        (rows, one_stream, (None,) * 12, inverse, 47742, 0, np.zeros(N - 1, np.uint64)),
+        (rows[:, ::-1], one_stream, (None,) * 12, inverse, 47742, 0, np.zeros(N, np.uint64)),
+        (rows[0], one_stream, (None,) * 12, inverse, 47742, 0, np.zeros(N, np.uint64)),
     ):
         with pytest.raises((TypeError, ValueError)):
             call(*bad)
+    # An index out of range is passed over.
+    before, beyond = rows.copy(), np.full(N, STREAMS, np.uint64)
+    call(rows, one_stream, (None,) * 12, inverse, 47742, 0, beyond)
+    _core.pelt_start_of_entities(rows, beyond, one_stream[0])
+    assert np.array_equal(rows, before)
+    for bad in ((rows, beyond[1:], one_stream[0]), (rows[0], beyond, one_stream[0]), (rows, None, beyond)):
+        with pytest.raises((TypeError, ValueError)):
+            _core.pelt_start_of_entities(*bad)
 
 
 def test_gufunc_takes_any_stride():

@@ -29,6 +29,8 @@ UFUNC(4, 1, decay_load_v3_8, decay_load_v3_8, u64, u64, u32, u32, u64)
 UFUNC(4, 1, decay_load_v4_3, decay_load_v4_3, u64, u64, u32, u32, u64)
 UFUNC(4, 1, decay_load_v4_12, decay_load_v4_12, u64, u64, u32, u32, u64)
 UFUNC(6, 1, accumulate_segments, accumulate_segments, u64, u32, u32, u32, u32, u32, u32)
+UFUNC(2, 1, compute_runnable_contrib_v3_8, compute_runnable_contrib_v3_8, u64, u32, u32)
+UFUNC(2, 1, compute_runnable_contrib_v4_7, compute_runnable_contrib_v4_7, u64, u32, u32)
 UFUNC(1, 1, nice_to_weight, nice_to_weight, s64, u64)
 
 /* em */

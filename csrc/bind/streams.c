@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PELT over arrays. pelt_track_*: many streams of n events each, in chunks.
- * pelt_update_*: one event for each of many entities, as gufuncs.
+ * PELT over arrays. pelt_track_*: many streams of n events each, or one stream
+ * of many entities, in chunks. pelt_update_*: one event for each of many
+ * entities, as gufuncs.
  *
  * Strides end here: the core gets columns. A contiguous column is passed as it
  * is; any other is copied into scratch chunk by chunk, a broadcast one (stride
@@ -42,6 +43,8 @@ struct walk {
 	struct walker state;
 	struct walker events[EVENT_COLUMNS];
 	struct walker history[HISTORY_COLUMNS];
+	const u64 *index;	/* one stream: the row of the state that each event is of; or NULL */
+	npy_intp entities;
 };
 
 static void advance(struct walker *w, npy_intp axis, npy_intp count)
@@ -119,6 +122,8 @@ static struct pelt_events events_from(const struct walk *walk, struct scratch *s
 		.now = c[NOW], .weight = c[WEIGHT], .runnable = c[RUNNABLE],
 		.scale_freq = c[SCALE_FREQ], .scale_cpu = c[SCALE_CPU],
 		.running = c[RUNNING], .on_rq = c[ON_RQ],
+		.index = walk->index ? walk->index + first : NULL,
+		.entities = (u64)walk->entities,
 	};
 }
 
@@ -275,10 +280,55 @@ static int take_history(struct walk *walk, PyObject *history)
 	return 0;
 }
 
+static PyArrayObject *contiguous_index(PyObject *object)
+{
+	PyArrayObject *index = (PyArrayObject *)object;
+
+	if (!PyArray_Check(object) || !has_type(index, NPY_UINT64) || PyArray_NDIM(index) != 1 ||
+	    !PyArray_ISCARRAY_RO(index)) {
+		PyErr_SetString(PyExc_TypeError, "index must be a contiguous array of uint64");
+		return NULL;
+	}
+	return index;
+}
+
+static int take_index(struct walk *walk, PyObject *object)
+{
+	PyArrayObject *index;
+
+	if (object == Py_None)
+		return 0;
+	index = contiguous_index(object);
+	if (!index)
+		return -1;
+	if (walk->ndim != 1 || PyArray_DIM(index, 0) != walk->n) {
+		PyErr_SetString(PyExc_ValueError, "index is of one stream: it must have the shape of now");
+		return -1;
+	}
+	walk->index = PyArray_DATA(index);
+	return 0;
+}
+
+static bool is_table_of_states(PyArrayObject *state)
+{
+	return has_type(state, NPY_UINT64) && PyArray_NDIM(state) == 2 &&
+	       PyArray_DIM(state, 1) == STATE_FIELDS && PyArray_ISCARRAY(state);
+}
+
 static int take_state(struct walk *walk, PyArrayObject *state)
 {
 	const int leading = walk->ndim - 1;
 
+	if (walk->index) {
+		if (!is_table_of_states(state)) {
+			PyErr_SetString(PyExc_ValueError, "state must be writeable rows of 8 uint64, "
+							  "a row for each entity");
+			return -1;
+		}
+		walk->entities = PyArray_DIM(state, 0);
+		walk->state = (struct walker){ .data = PyArray_BYTES(state) };
+		return 0;
+	}
 	if (!has_type(state, NPY_UINT64) || PyArray_NDIM(state) != walk->ndim ||
 	    !PyArray_CompareLists(PyArray_DIMS(state), walk->shape, leading) ||
 	    PyArray_DIMS(state)[leading] != STATE_FIELDS || !is_writeable_column(state)) {
@@ -308,26 +358,66 @@ static int take_params(struct pelt_params *params, PyArrayObject *inverse)
 	return 0;
 }
 
-/* (state, events, history, inverse, load_avg_max, update_threshold): state is changed in place. */
+/* (state, events, history, inverse, load_avg_max, update_threshold, index = None): state is changed in place. */
 static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 {
 	struct pelt_params params;
 	struct walk walk = { 0 };
 	PyArrayObject *state, *inverse;
-	PyObject *events, *history;
+	PyObject *events, *history, *index = Py_None;
 	unsigned long long threshold;
 	unsigned int load_avg_max;
 
-	if (!PyArg_ParseTuple(args, "O!OOO!IK", &PyArray_Type, &state, &events, &history,
-			      &PyArray_Type, &inverse, &load_avg_max, &threshold))
+	if (!PyArg_ParseTuple(args, "O!OOO!IK|O", &PyArray_Type, &state, &events, &history,
+			      &PyArray_Type, &inverse, &load_avg_max, &threshold, &index))
 		return NULL;
 	params.load_avg_max = load_avg_max;
 	params.update_threshold = threshold;
 	if (take_params(&params, inverse) < 0 || take_events(&walk, events) < 0 ||
-	    take_history(&walk, history) < 0 || take_state(&walk, state) < 0)
+	    take_history(&walk, history) < 0 || take_index(&walk, index) < 0 ||
+	    take_state(&walk, state) < 0)
 		return NULL;
 	if (PyArray_SIZE(state) > 0 && track_streams(track, &walk, &params) < 0)
 		return NULL;
+	Py_RETURN_NONE;
+}
+
+/*
+ * (state, index, now): last_update_time of each entity becomes its first now.
+ * Walked from the end, the first of an entity is what stays.
+ */
+static PyObject *start_of_entities(PyObject *module, PyObject *args)
+{
+	PyArrayObject *state, *now, *index;
+	PyObject *index_object;
+	PyThreadState *thread;
+	const char *time;
+	npy_intp step, entities;
+	struct pelt_avg *avg;
+	const u64 *of;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "O!OO!", &PyArray_Type, &state, &index_object, &PyArray_Type, &now))
+		return NULL;
+	index = contiguous_index(index_object);
+	if (!index)
+		return NULL;
+	if (!is_table_of_states(state) || !has_type(now, NPY_UINT64) || PyArray_NDIM(now) != 1 ||
+	    PyArray_DIM(now, 0) != PyArray_DIM(index, 0)) {
+		PyErr_SetString(PyExc_ValueError, "rows of states, an index and times are needed");
+		return NULL;
+	}
+	avg = PyArray_DATA(state);
+	entities = PyArray_DIM(state, 0);
+	of = PyArray_DATA(index);
+	time = PyArray_BYTES(now);
+	step = PyArray_STRIDE(now, 0);
+	thread = PyEval_SaveThread();
+	for (npy_intp i = PyArray_DIM(index, 0) - 1; i >= 0; i--) {
+		if (of[i] < (u64)entities)
+			memcpy(&avg[of[i]].last_update_time, time + i * step, sizeof(u64));
+	}
+	PyEval_RestoreThread(thread);
 	Py_RETURN_NONE;
 }
 
@@ -343,6 +433,7 @@ PELT_FORMS(DEFINE_METHOD)
 	{ "pelt_track_" #entity "_" #version, method_##entity##_##version, METH_VARARGS, NULL },
 static PyMethodDef methods[] = {
 	PELT_FORMS(LIST_METHOD)
+	{ "pelt_start_of_entities", start_of_entities, METH_VARARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -2,49 +2,8 @@
 #include "pelt.h"
 
 #include "math64.h"
-
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-
-/*
- * y^n as a shift and a 32-bit fraction, y^half_life = 1/2:
- *
- *   y^n = 2^-(n / half_life) * y^(n % half_life)
- *
- * Beyond 63 half-lives nothing of a 64-bit sum is left.
- */
-struct decay {
-	u32 shift;
-	u32 inverse;
-};
-
-ALWAYS_INLINE bool decayed_to_nothing(u64 n, u32 half_life)
-{
-	return n > (u64)half_life * 63 || half_life == 0;
-}
-
-ALWAYS_INLINE struct decay decay_over(u64 n, const struct pelt_params *params)
-{
-	const u32 half_life = params->half_life;
-	struct decay d = { 0, 0 };
-
-	if (decayed_to_nothing(n, half_life))
-		return d;
-	if (n >= half_life) {
-		d.shift = (u32)n / half_life;
-		n = (u32)n % half_life;
-	}
-	d.inverse = params->inverse[n];
-	return d;
-}
-
-/*
- * The fraction of y^0 is 2^32 - 1, not 2^32: from 4.12 on, which has no exit
- * for n == 0, a whole number of half-lives takes one more off a small value.
- */
-ALWAYS_INLINE u64 decay_by(u64 val, struct decay d)
-{
-	return mul_u64_u32_shr(val >> d.shift, d.inverse, 32);
-}
+#include "pelt_rule.h"
+#include "pelt_v3_8.h"
 
 u64 decay_load_v4_12(u64 val, u64 n, u32 half_life, u32 inverse)
 {
@@ -106,84 +65,53 @@ u32 accumulate_segments(u64 periods, u32 d1, u32 d3, u32 half_life, u32 inverse,
 	return segments(d, d1, d3, load_avg_max);
 }
 
-/* Each form differs from the one before by one rule; see the first use of each. */
-enum era { v4_12, v4_13, v4_14, v4_15, v5_1, v5_7 };
-enum entity { task, cfs_rq };
-
-/* Era and entity are compile-time constants wherever a rule is passed on. */
-struct rule {
-	enum era era;
-	enum entity entity;
-};
-
-struct update {
-	u64 now;
-	u64 load;
-	u64 runnable;
-	bool running;
-	u64 load_weight;
-	u64 runnable_weight;
-	u64 scale_freq;
-	u64 scale_cpu;
-};
-
-/* x if the flag is set, else 0, without a branch: flags are hard to predict. */
-ALWAYS_INLINE u64 if_set(bool flag, u64 x)
-{
-	return (0 - (u64)flag) & x;
-}
-
-/* Up to 4.14 runnable_load_sum is the run queue's: a task's update leaves it alone. */
-ALWAYS_INLINE bool tracks_runnable(struct rule rule)
-{
-	return rule.era >= v4_15 || rule.entity == cfs_rq;
-}
-
 /*
- * 4.12 .. 4.14: a task adds its weight to load_sum while it is queued.
- * 4.15 on:      it adds 1, and the weight multiplies the average
+ * 3.8:          a queued task's time counts; the weight multiplies the average.
+ * 4.3 .. 4.14:  a task adds its weight to load_sum while it is queued.
+ * 4.15 on:      it adds 1, and the weight multiplies the average again
  *               (c7b50216818e); up to 5.6 runnable_load_avg has its own weight.
  */
-ALWAYS_INLINE struct update task_update(const struct pelt_events *ev, size_t i, enum era era)
+ALWAYS_INLINE void task_update(struct update *u, const struct pelt_events *ev, size_t i, enum era era)
 {
 	const bool queued = ev->on_rq[i] != 0;
-	struct update u = { .now = ev->now[i], .running = ev->running[i] != 0,
-			    .load_weight = 1, .runnable_weight = 1 };
 
-	if (era < v4_15) {
-		u.load = if_set(queued, ev->weight[i]);
+	if (era > v3_8)
+		u->running = ev->running[i] != 0;
+	if (era > v3_8 && era < v4_15) {
+		u->load = if_set(queued, ev->weight[i]);
 	} else {
-		u.load = u.runnable = queued;
-		u.load_weight = ev->weight[i];
-		if (era < v5_7)
-			u.runnable_weight = ev->runnable[i];
+		u->load = u->runnable = queued;
+		u->load_weight = ev->weight[i];
+		if (era >= v4_15 && era < v5_7)
+			u->runnable_weight = ev->runnable[i];
 	}
-	return u;
 }
 
 /*
- * 4.12 .. 4.14: runnable_load_sum gets the same weight as load_sum.
- * 4.15 .. 5.6:  it gets the runnable weight. From 5.7 the number of runnable tasks.
+ * 4.3 .. 4.14: runnable_load_sum gets the same weight as load_sum.
+ * 4.15 .. 5.6: it gets the runnable weight. From 5.7 the number of runnable tasks.
  */
-ALWAYS_INLINE struct update cfs_rq_update(const struct pelt_events *ev, size_t i, enum era era)
+ALWAYS_INLINE void cfs_rq_update(struct update *u, const struct pelt_events *ev, size_t i, enum era era)
 {
-	struct update u = { .now = ev->now[i], .running = ev->running[i] != 0,
-			    .load_weight = 1, .runnable_weight = 1 };
-
-	u.load = ev->weight[i];
-	u.runnable = era < v4_15 ? u.load : ev->runnable[i];
-	return u;
+	u->running = ev->running[i] != 0;
+	u->load = ev->weight[i];
+	u->runnable = era < v4_15 ? u->load : ev->runnable[i];
 }
 
 ALWAYS_INLINE struct update read_event(const struct pelt_events *ev, size_t i, struct rule rule)
 {
-	struct update u = rule.entity == task ? task_update(ev, i, rule.era)
-					      : cfs_rq_update(ev, i, rule.era);
+	struct update u = { .now = ev->now[i], .load_weight = 1, .runnable_weight = 1 };
 
-	if (rule.era < v5_1) {
+	if (rule.entity == task)
+		task_update(&u, ev, i, rule.era);
+	else if (rule.entity == cfs_rq)
+		cfs_rq_update(&u, ev, i, rule.era);
+	else if (rule.entity == rt)
+		u.load = u.runnable = u.running = ev->running[i] != 0;
+	if (rule.era > v3_8 && (rule.era < v5_1 || rule.entity == irq))
 		u.scale_freq = ev->scale_freq[i];
+	if (rule.era > v4_3 && (rule.era < v5_1 || rule.entity == irq))
 		u.scale_cpu = ev->scale_cpu[i];
-	}
 	return u;
 }
 
@@ -202,6 +130,7 @@ ALWAYS_INLINE u32 decay_sums(struct pelt_avg *a, struct decay d, u32 rest, struc
  * Sums after delta units of 1024 ns. Returns the number of window ends passed.
  * Up to 5.0 capacities scale what is added; from 5.1 clock_pelt has scaled the
  * time already (23127296889f). From 5.7 runnable_sum has util_sum's scale of 1024.
+ * A product with a weight, a number of tasks or a capacity is an unsigned long.
  */
 ALWAYS_INLINE u64 accumulate_sum(struct pelt_avg *a, u64 delta, const struct update *u,
 				 struct rule rule, const struct pelt_params *params)
@@ -224,10 +153,10 @@ ALWAYS_INLINE u64 accumulate_sum(struct pelt_avg *a, u64 delta, const struct upd
 	a->period_contrib = rest;
 
 	if (rule.era < v5_1)
-		contrib = (u32)((contrib * u->scale_freq) >> 10);
-	a->load_sum += u->load * contrib;
+		contrib = (u32)(as_long(contrib * u->scale_freq, rule) >> 10);
+	a->load_sum += as_long(u->load * contrib, rule);
 	if (tracks_runnable(rule))
-		a->runnable_sum += (u->runnable * contrib) << (rule.era < v5_7 ? 0 : 10);
+		a->runnable_sum += as_long((u->runnable * contrib) << (rule.era < v5_7 ? 0 : 10), rule);
 	running = rule.era < v5_1 ? contrib * u->scale_cpu : contrib << 10;
 	a->util_sum = (u32)(a->util_sum + if_set(u->running, running));
 	return periods;
@@ -236,48 +165,59 @@ ALWAYS_INLINE u64 accumulate_sum(struct pelt_avg *a, u64 delta, const struct upd
 /*
  * What the sum of an entity that always runs is worth at this place in the
  * window: whole windows of the past add up to MAX y = MAX - 1024, and the one
- * still open gives period_contrib. 4.12 divides by MAX wherever it is in the
- * window (changed by 625ed2bf049d, 4.13).
+ * still open gives period_contrib. Up to 4.12 the divider is MAX wherever it is
+ * in the window (changed by 625ed2bf049d, 4.13).
  */
 ALWAYS_INLINE u32 divider(const struct pelt_avg *a, struct rule rule,
 			  const struct pelt_params *params)
 {
+	if (rule.era < v4_12)
+		return V3_8_LOAD_AVG_MAX;
 	if (rule.era < v4_13)
 		return params->load_avg_max;
 	return params->load_avg_max - PELT_PERIOD + (u32)a->period_contrib;
 }
 
-ALWAYS_INLINE u64 load_average(const struct pelt_avg *a, const struct update *u, u32 div)
+/* The product is a u64 whatever an unsigned long is; 3.8 has a u32 and divides by the time that there was. */
+ALWAYS_INLINE u64 load_average(const struct pelt_avg *a, const struct update *u, u32 div,
+			       struct rule rule)
 {
-	return u->load_weight * a->load_sum / div;
+	if (rule.era == v3_8)
+		return div_u64((u32)(u->load_weight * a->load_sum), (u32)(a->runnable_sum + 1));
+	return as_long(u->load_weight * a->load_sum / div, rule);
 }
 
-ALWAYS_INLINE u64 runnable_average(const struct pelt_avg *a, const struct update *u, u32 div)
+ALWAYS_INLINE u64 runnable_average(const struct pelt_avg *a, const struct update *u, u32 div,
+				   struct rule rule)
 {
-	return u->runnable_weight * a->runnable_sum / div;
+	return as_long(u->runnable_weight * a->runnable_sum / div, rule);
 }
 
-ALWAYS_INLINE u64 util_average(const struct pelt_avg *a, u32 div)
+/* The sum of 4.3 lacks the scale of 1024, which it is given in 32 bits. */
+ALWAYS_INLINE u64 util_average(const struct pelt_avg *a, u32 div, struct rule rule)
 {
-	return (u32)a->util_sum / div;
+	const u32 util_sum = (u32)a->util_sum;
+
+	return (rule.era == v4_3 ? util_sum << 10 : util_sum) / div;
 }
 
 /*
- * Returns whether the averages were refreshed.
+ * Returns whether the averages have to be refreshed.
  *
  * accumulate_sum() of the kernel returns its number of windows as a u32, so
  * that a sleep of k * 2^32 windows counts as none. update_threshold is the 2017
  * proposal, never merged: refresh also when that much time has passed since
  * the last update of the sums.
  */
-ALWAYS_INLINE bool update(struct pelt_avg *a, struct update *u, struct rule rule,
-			  const struct pelt_params *params)
+ALWAYS_INLINE bool update_sums(struct pelt_avg *a, struct update *u, struct rule rule,
+			       const struct pelt_params *params)
 {
 	const u64 threshold = params->update_threshold;
 	u64 delta = u->now - a->last_update_time;
 	u64 periods;
-	u32 div;
 
+	if (rule.era < v4_12)
+		return update_sums_v3_8(a, u, rule, params);
 	if ((s64)delta < 0) {
 		a->last_update_time = u->now;
 		return false;
@@ -293,14 +233,46 @@ ALWAYS_INLINE bool update(struct pelt_avg *a, struct update *u, struct rule rule
 		u->running &= u->load != 0;
 	}
 	periods = accumulate_sum(a, delta, u, rule, params);
-	if ((u32)periods == 0 && (threshold == 0 || delta < threshold))
-		return false;
+	return (u32)periods != 0 || (threshold != 0 && delta >= threshold);
+}
 
+/*
+ * The time that interrupts took since the last update is known, not when: it
+ * is taken to be the last before now. From 5.1 that time is scaled as
+ * clock_pelt would scale it, by frequency first; before, the sums are.
+ */
+ALWAYS_INLINE bool update_sums_irq(struct pelt_avg *a, struct update *u, u64 time,
+				   struct rule rule, const struct pelt_params *params)
+{
+	struct update before = *u;
+	bool refresh;
+
+	if (rule.era >= v5_1)
+		time = (((time * u->scale_freq) >> 10) * u->scale_cpu) >> 10;
+	before.now -= time;
+	refresh = update_sums(a, &before, rule, params);
+	u->load = u->runnable = u->running = true;
+	return update_sums(a, u, rule, params) || refresh;
+}
+
+/* Event i. Returns whether the averages were refreshed. */
+ALWAYS_INLINE bool update(struct pelt_avg *a, struct update *u, const struct pelt_events *ev,
+			  size_t i, struct rule rule, const struct pelt_params *params)
+{
+	u32 div;
+
+	if (rule.entity == irq) {
+		if (!update_sums_irq(a, u, ev->runnable[i], rule, params))
+			return false;
+	} else if (!update_sums(a, u, rule, params)) {
+		return false;
+	}
 	div = divider(a, rule, params);
-	a->load_avg = load_average(a, u, div);
+	a->load_avg = load_average(a, u, div, rule);
 	if (tracks_runnable(rule))
-		a->runnable_avg = runnable_average(a, u, div);
-	a->util_avg = util_average(a, div);
+		a->runnable_avg = runnable_average(a, u, div, rule);
+	if (rule.era > v3_8)
+		a->util_avg = util_average(a, div, rule);
 	return true;
 }
 
@@ -311,7 +283,7 @@ ALWAYS_INLINE bool update(struct pelt_avg *a, struct update *u, struct rule rule
 	} while (0)
 
 ALWAYS_INLINE void record_rest(const struct pelt_history *out, size_t i, const struct pelt_avg *a,
-			       const struct update *u, bool updated, u32 div)
+			       const struct update *u, bool updated, u32 div, struct rule rule)
 {
 	RECORD(last_update_time, a->last_update_time);
 	RECORD(load_sum, a->load_sum);
@@ -320,9 +292,9 @@ ALWAYS_INLINE void record_rest(const struct pelt_history *out, size_t i, const s
 	RECORD(period_contrib, a->period_contrib);
 	RECORD(load_avg, a->load_avg);
 	RECORD(runnable_avg, a->runnable_avg);
-	RECORD(load_now, load_average(a, u, div));
-	RECORD(runnable_now, runnable_average(a, u, div));
-	RECORD(util_now, util_average(a, div));
+	RECORD(load_now, load_average(a, u, div, rule));
+	RECORD(runnable_now, runnable_average(a, u, div, rule));
+	RECORD(util_now, util_average(a, div, rule));
 	RECORD(updated, updated);
 }
 
@@ -333,11 +305,32 @@ static bool wants_rest(const struct pelt_history *out)
 	       out->runnable_now || out->util_now || out->updated;
 }
 
+/* Fields that are narrower in the kernel are cut, so that no state can make a divider zero. */
+ALWAYS_INLINE void cut_to_width(struct pelt_avg *a, struct rule rule)
+{
+	a->util_sum = (u32)a->util_sum;
+	a->period_contrib %= PELT_PERIOD;
+	if (rule.era == v3_8) {
+		a->load_sum = (u32)a->load_sum;
+		a->runnable_sum = (u32)a->runnable_sum;
+	}
+}
+
+ALWAYS_INLINE void one_event(struct pelt_avg *a, size_t i, const struct pelt_events *ev,
+			     const struct pelt_history *out, bool rest,
+			     const struct pelt_params *params, struct rule rule)
+{
+	struct update u = read_event(ev, i, rule);
+	const bool updated = update(a, &u, ev, i, rule, params);
+
+	RECORD(util_avg, a->util_avg);
+	if (rest)
+		record_rest(out, i, a, &u, updated, divider(a, rule, params), rule);
+}
+
 /*
  * Everything the loop reads beside the events is copied to locals: a store
- * through the history's byte column could alias it otherwise. The two fields
- * that are narrower in the kernel are cut first, so that no state can make a
- * divider zero.
+ * through the history's byte column could alias it otherwise.
  */
 ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_events *events,
 			 const struct pelt_history *history, const struct pelt_params *given,
@@ -345,32 +338,42 @@ ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_event
 {
 	const struct pelt_params params = *given;
 	const struct pelt_events ev = *events;
-	const struct pelt_history out_columns = *history, *out = &out_columns;
+	const struct pelt_history out = *history;
 	const bool rest = wants_rest(history);
-	struct pelt_avg a = *avg;
 
-	if (!pelt_params_valid(given))
+	if (!(rule.era < v4_12 ? params_valid_v3_8(given) : pelt_params_valid(given)))
 		return;
-	a.util_sum = (u32)a.util_sum;
-	a.period_contrib %= PELT_PERIOD;
-	for (size_t i = 0; i < n; i++) {
-		struct update u = read_event(&ev, i, rule);
-		const bool updated = update(&a, &u, rule, &params);
+	if (ev.index) {
+		for (size_t i = 0; i < n; i++) {
+			struct pelt_avg a;
 
-		RECORD(util_avg, a.util_avg);
-		if (rest)
-			record_rest(out, i, &a, &u, updated, divider(&a, rule, &params));
+			if (ev.index[i] >= ev.entities)
+				continue;
+			a = avg[ev.index[i]];
+			cut_to_width(&a, rule);
+			one_event(&a, i, &ev, &out, rest, &params, rule);
+			avg[ev.index[i]] = a;
+		}
+	} else {
+		struct pelt_avg a = *avg;
+
+		cut_to_width(&a, rule);
+		for (size_t i = 0; i < n; i++)
+			one_event(&a, i, &ev, &out, rest, &params, rule);
+		*avg = a;
 	}
-	*avg = a;
 }
 
-#define PELT_DEFINE(entity, version)                                                       \
-	void pelt_track_##entity##_##version(struct pelt_avg *avg, size_t n,               \
-					     const struct pelt_events *ev,                 \
-					     const struct pelt_history *out,               \
-					     const struct pelt_params *params)             \
-	{                                                                                  \
-		track(avg, n, ev, out, params, (struct rule){ version, entity });          \
+#define PELT_DEFINE(entity, version)                                                        \
+	void pelt_track_##entity##_##version(struct pelt_avg *avg, size_t n,                \
+					     const struct pelt_events *ev,                  \
+					     const struct pelt_history *out,                \
+					     const struct pelt_params *params)              \
+	{                                                                                   \
+		const struct rule rule = { (enum era)(version & ~LONG_32), entity,          \
+					   (version & LONG_32) != 0 };                      \
+                                                                                            \
+		track(avg, n, ev, out, params, rule);                                       \
 	}
 PELT_FORMS(PELT_DEFINE)
 
@@ -380,6 +383,16 @@ bool pelt_params_valid(const struct pelt_params *params)
 
 	return params->half_life >= 1 && params->half_life <= PELT_HALF_LIFE_LIMIT &&
 	       highest > PELT_PERIOD && highest <= PELT_LOAD_AVG_MAX_LIMIT;
+}
+
+u32 compute_runnable_contrib_v3_8(u64 n, u32 inverse)
+{
+	return whole_windows(n, inverse, v3_8);
+}
+
+u32 compute_runnable_contrib_v4_7(u64 n, u32 inverse)
+{
+	return whole_windows(n, inverse, v4_7);
 }
 
 /* Neighbours differ by a factor of about 1.25; nice 0 is 1024. */

@@ -46,8 +46,8 @@ def initial_state(shape=(), **fields):
     return state
 
 
-def as_field(value, field, name):
-    return as_int(value, name, np.uint64, high=_HIGHEST.get(field))
+def as_field(value, field, name, highest=_HIGHEST):
+    return as_int(value, name, np.uint64, high=highest.get(field))
 
 
 def broadcast_shape(arrays):
@@ -58,13 +58,17 @@ def broadcast_shape(arrays):
         raise ValueError(f"shapes do not broadcast: {shapes}") from None
 
 
-def rows_of(state):
-    """A state, checked, as rows of eight uint64; not to be written to."""
+def rows_of(state, widths):
+    """A state, checked, as rows of eight uint64; not to be written to.
+
+    ``widths``: the largest values of fields that the kernel at hand has narrower than others.
+    """
+    highest = _HIGHEST | widths
     array = np.asarray(as_array(state, "state"), order="C")
     if array.dtype.names is None or set(array.dtype.names) != set(FIELDS):
         raise TypeError(f"state must be an array of pelt.STATE, not of {array.dtype}")
-    for name in FIELDS if array.dtype != STATE else _HIGHEST:
-        as_field(array[name], name, f"state[{name!r}]")
+    for name in FIELDS if array.dtype != STATE else highest:
+        as_field(array[name], name, f"state[{name!r}]", highest)
     if array.dtype != STATE:
         array = initial_state(**{name: array[name] for name in FIELDS})
     return array[..., np.newaxis].view(np.uint64)

@@ -9,44 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 from schedpy import _core
-from schedpy import kernel as _kernel
-from schedpy._coerce import as_bool, as_choice, as_choices, as_int, as_number
+from schedpy._coerce import as_int, as_number
+from schedpy.pelt.forms import HISTORY, Given, check_fields, entity_of, event_columns, parameters
 from schedpy.pelt.state import FIELDS, STATE, broadcast_shape, rows_of
-from schedpy.pelt.tables import table_and_max
 
 __all__ = ["Track", "track", "update"]
 
-_HISTORY = (*FIELDS, "load_now", "runnable_now", "util_now", "updated")
-
-
-@dataclass(frozen=True)
-class _Form:
-    """What the update of a range of kernels takes beside weight and flags."""
-
-    suffix: str
-    capacity_scale: bool = False
-    runnable_weight: bool = False
-    nr_running: bool = False
-
-
-_FORMS = {
-    "P412": _Form("v4_12", capacity_scale=True),
-    "P413": _Form("v4_13", capacity_scale=True),
-    "P414": _Form("v4_14", capacity_scale=True),
-    "P415": _Form("v4_15", capacity_scale=True, runnable_weight=True),
-    "P51": _Form("v5_1", runnable_weight=True),
-    "P61": _Form("v5_7", nr_running=True),
-}
-
-
-_FORMS = {
-    "P412": _Form("v4_12", capacity_scale=True),
-    "P413": _Form("v4_13", capacity_scale=True),
-    "P414": _Form("v4_14", capacity_scale=True),
-    "P415": _Form("v4_15", capacity_scale=True, runnable_weight=True),
-    "P51": _Form("v5_1", runnable_weight=True),
-    "P61": _Form("v5_7", nr_running=True),
-}
+# Where the core's columns have the time that interrupts took.
+_RUNNABLE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,74 +40,6 @@ class Track:
         return [*super().__dir__(), *self.history]
 
 
-def _or_default(x, name, default):
-    return default if x is None else as_int(x, name, np.uint64)
-
-
-def _refuse(given, name, why):
-    if given is not None:
-        raise ValueError(f"{name}: {why}")
-
-
-def _form(kernel):
-    return _FORMS[_kernel.form("pelt.update", kernel)]
-
-
-def _events(now, kernel, running, on_rq, entity, weight, runnable_weight, nr_running, freq_scale, cpu_scale):
-    """The name of the form, and its seven columns by name in the core's order."""
-    form = _form(kernel)
-    as_choice(entity, "entity", ("task", "cfs_rq"))
-    running = as_bool(running, "running")
-    if entity == "task":
-        on_rq = running if on_rq is None else as_bool(on_rq, "on_rq")
-        weight = 1024 if weight is None else weight
-        _refuse(nr_running, "nr_running", 'a task has none: entity="cfs_rq" takes it from 5.7 on')
-    else:
-        if on_rq is not None:
-            raise TypeError("on_rq: a run queue is on no run queue; give its weight and running")
-        if weight is None:
-            raise TypeError('weight is required for entity="cfs_rq"')
-        on_rq = np.asarray(False)
-    runnable = weight = as_int(weight, "weight", np.uint64)
-    if form.runnable_weight:
-        runnable = _or_default(runnable_weight, "runnable_weight", weight)
-    else:
-        _refuse(runnable_weight, "runnable_weight", f"kernels 4.15 .. 5.6 take it, not {kernel}")
-    if not form.nr_running:
-        _refuse(nr_running, "nr_running", f"kernels from 5.7 on take it, not {kernel}")
-    elif entity == "cfs_rq":
-        if nr_running is None:
-            raise TypeError(f"nr_running is required for a run queue of kernel {kernel}")
-        runnable = as_int(nr_running, "nr_running", np.uint64, high=2**32 - 1)
-    if not form.capacity_scale:
-        why = f"kernel {kernel} scales time instead of sums: use clock_pelt for now"
-        _refuse(freq_scale, "freq_scale", why)
-        _refuse(cpu_scale, "cpu_scale", why)
-    full = np.asarray(1024, np.uint64)
-    return f"{entity}_{form.suffix}", {
-        "now": as_int(now, "now", np.uint64, time=True),
-        "weight": weight,
-        "nr_running" if form.nr_running else "runnable_weight": runnable,
-        "freq_scale": _or_default(freq_scale, "freq_scale", full),
-        "cpu_scale": _or_default(cpu_scale, "cpu_scale", full),
-        "running": running,
-        "on_rq": on_rq,
-    }
-
-
-def _parameters(half_life, load_avg_max, update_threshold):
-    table = table_and_max(half_life, load_avg_max)
-    return *table, as_number(update_threshold, "update_threshold", low=0)
-
-
-def _check_fields(fields, kernel, entity):
-    fields = as_choices(fields, "fields", _HISTORY)
-    form = _form(kernel)
-    if "runnable_now" in fields and entity == "task" and not (form.runnable_weight or form.nr_running):
-        raise ValueError(f"fields: kernel {kernel} refreshes no runnable_avg of a task: no runnable_now")
-    return fields
-
-
 def track(
     now,
     *,
@@ -145,6 +47,7 @@ def track(
     running,
     on_rq=None,
     entity="task",
+    index=None,
     weight=None,
     runnable_weight=None,
     nr_running=None,
@@ -153,6 +56,7 @@ def track(
     half_life=32,
     load_avg_max=None,
     update_threshold=0,
+    long_bits=64,
     state=None,
     fields=("util_avg",),
     threads=1,
@@ -160,7 +64,8 @@ def track(
     """PELT over streams of events: what the kernel's averages are after each update.
 
     All arrays broadcast; the last axis is time, so that one weight per stream has shape (streams, 1).
-    Nothing that is broadcast is expanded in memory.
+    Nothing that is broadcast is expanded in memory. With ``index`` the events of many entities come in one
+    stream, as in a trace.
 
     Parameters
     ----------
@@ -168,13 +73,19 @@ def track(
         The clock at each update in ns, unsigned 64 bit; datetime64[ns] too. It may go backwards, as
         a run queue's clock does in a migration: such an update only sets last_update_time.
     kernel : str
-        ``"4.12"`` .. ``"6.19"``.
+        ``"3.8"`` .. ``"4.0"`` and ``"4.3"`` .. ``"6.19"``.
     running : array_like of bool
-        Whether the entity ran in the time up to ``now``.
+        Whether the entity ran in the time up to ``now``; 3.8 .. 4.0 look at ``on_rq`` alone.
+        ``entity="irq"``: integers, the time in ns that interrupts took since the update before.
     on_rq : array_like of bool, optional
         Tasks: whether it was queued in that time. None: queued when running.
-    entity : {"task", "cfs_rq"}
-        A task's sched_entity or a CFS run queue.
+    entity : {"task", "cfs_rq", "rt", "dl", "irq"}
+        A task's sched_entity; a CFS run queue, from 4.3 on; a CPU's run queue of the rt or the dl class or
+        its interrupts, from 4.19 on. For the last three there are no known answers: they are the
+        update of tasks, called as the kernel does, and agree with a plain twin in Python.
+    index : array_like of int, shape (n,), optional
+        The entity that each event is of, 0 .. entities - 1; ``now`` and all else then broadcast to
+        (n,), and ``state`` has shape (entities,).
     weight : array_like of int, optional
         Load weight, scaled down (nice 0 = 1024); see `nice_to_weight`. Tasks: None is 1024.
         Required for a run queue: the sum over its entities, 0 when it is empty.
@@ -183,24 +94,30 @@ def track(
     nr_running : array_like of int, optional
         Run queues from 5.7 on, required there: the number of runnable tasks, unsigned 32 bit.
     freq_scale, cpu_scale : array_like of int, optional
-        Capacities of the CPU, 1024 = full, up to 5.0: from 5.1 the clock is scaled instead.
+        Capacities of the CPU, 1024 = full, up to 5.0 (frequency from 4.3, CPU from 4.4): from 5.1 the clock
+        is scaled instead. An irq's time is still scaled by both.
     half_life : int
-        In windows, 1 .. 2048; kernels have 32.
+        In windows, 1 .. 2048; kernels have 32, and before 4.12 nothing else is known.
     load_avg_max : int, optional
-        1025 .. 4194303. None: what `constants` derives for the half-life.
+        1025 .. 4194303. None: what `constants` derives for the half-life. Before 4.12 47742 alone.
     update_threshold : int
-        Units of 1024 ns. 0 is the kernel as released: averages are refreshed when a window
+        From 4.12 on, units of 1024 ns. 0 is the kernel as released: averages are refreshed when a window
         ended. 512 and 128 are two versions of a proposal of 2017, never merged: refresh also when that much
         time has passed since the last update.
+    long_bits : {64, 32}
+        The width of an unsigned long. 32 for 4.13, 4.15 .. 5.0 and from 5.7 on, where it is proven:
+        products with a weight or a number of tasks and the averages are cut to it.
     state : array of STATE, optional
         Before the first event; broadcasts with the leading axes. None: all zero with
-        last_update_time = the first ``now`` of each stream, whose flags are then unused.
+        last_update_time = the first ``now`` of each stream or entity, whose flags are then unused.
+        3.8 .. 4.0 have runnable_avg_sum in ``load_sum``, runnable_avg_period in ``runnable_sum``
+        (both 32 bit), load_avg_contrib in ``load_avg``, and leave the other fields alone.
     fields : tuple of str
         What to return of each update: fields of STATE; ``updated``, whether the averages were
         refreshed; ``util_now``, ``load_now``, ``runnable_now``, the averages had they been refreshed at that
-        update: the same sums divided there.
+        update: the same sums divided there. 3.8 .. 4.0 have no utilisation, name ``load_avg``.
     threads : int
-        Leading axes are split over so many threads.
+        Leading axes are split over so many threads; one stream, interleaved or not, has one.
 
     Returns
     -------
@@ -210,15 +127,18 @@ def track(
     Raises
     ------
     ValueError
-        A value out of range, shapes that do not broadcast, a kernel outside 4.12 .. 6.19, an argument or a
+        A value out of range, shapes that do not broadcast, a kernel outside the ranges, an argument or a
         field that the kernel does not have.
     TypeError
         Something else than integers, an argument missing or out of place for the entity.
 
     Notes
     -----
+    __update_entity_runnable_avg() of 3.8 .. 4.0 and __update_load_avg() of 4.3 .. 4.11, kernel/sched/fair.c;
     __update_load_avg_se() and __update_load_avg_cfs_rq(): kernel/sched/fair.c of 4.12 .. 4.18,
-    kernel/sched/pelt.c from 4.19. A task is given ``load = runnable = !!on_rq`` and its weight from 4.15 on.
+    kernel/sched/pelt.c from 4.19, where update_rt_rq_load_avg(), update_dl_rq_load_avg() and
+    update_irq_load_avg() are too. A task is given ``load = runnable = !!on_rq`` and its weight from 4.15 on.
+    What group entities hand up to their run queues is not followed.
 
     Examples
     --------
@@ -234,34 +154,82 @@ def track(
     >>> first = pelt.track(now[:3], kernel="6.1", running=True)
     >>> pelt.track(now[3:], kernel="6.1", running=True, state=first.state).util_avg.tolist()
     [224, 288, 346]
+
+    Two tasks in turn:
+
+    >>> pelt.track(now, kernel="6.1", running=True, index=[0, 1, 0, 1, 0, 1]).util_avg.tolist()
+    [0, 0, 156, 156, 288, 288]
     """
-    form, events = _events(
-        now, kernel, running, on_rq, entity, weight, runnable_weight, nr_running, freq_scale, cpu_scale
-    )
-    fields = _check_fields(fields, kernel, entity)
-    parameters = _parameters(half_life, load_avg_max, update_threshold)
+    who = entity_of(kernel, entity, long_bits)
+    given = Given(running, on_rq, weight, runnable_weight, nr_running, freq_scale, cpu_scale)
+    events = event_columns(now, who, given)
+    fields = check_fields(fields, who)
+    options = parameters(who, half_life, load_avg_max, update_threshold)
     threads = as_number(threads, "threads", low=1)
     if events["now"].ndim == 0:
         raise ValueError("now must have an axis of time, shape (..., n); `pelt.update` makes one step")
-    before = {} if state is None else {"state": rows_of(state)}
-    shape = broadcast_shape({**events, **{name: row[..., :1] for name, row in before.items()}})
-    columns = tuple(np.broadcast_to(column, shape) for column in events.values())
-    rows = np.zeros((*shape[:-1], len(FIELDS)), np.uint64)
-    if before:
-        rows[...] = before["state"]
-    elif shape[-1]:
-        rows[..., 0] = columns[0][..., 0]
+    before = None if state is None else rows_of(state, who.widths)
+    if index is None:
+        columns, rows = _streams(events, before, who)
+    else:
+        columns, rows, index = _interleaved(events, before, who, index)
+    shape = columns[0].shape
     history = {name: np.empty(shape, bool if name == "updated" else np.uint64) for name in fields}
-    outputs = tuple(history.get(name) for name in _HISTORY)
-    _run(getattr(_core, f"pelt_track_{form}"), rows, columns, outputs, parameters, threads)
+    outputs = tuple(history.get(name) for name in HISTORY)
+    function = getattr(_core, f"pelt_track_{who.in_core}")
+    if index is None:
+        _run(function, rows, columns, outputs, options, threads)
+    else:
+        function(rows, columns, outputs, *options, index)
     return Track(history, rows.view(STATE)[..., 0])
 
 
-def _run(function, rows, columns, outputs, parameters, threads):
+def _streams(events, before, who):
+    """The columns, and a row of state for each of the leading axes' streams."""
+    state = {} if before is None else {"state": before[..., :1]}
+    shape = broadcast_shape({**events, **state})
+    columns = [np.broadcast_to(column, shape) for column in events.values()]
+    rows = np.zeros((*shape[:-1], len(FIELDS)), np.uint64)
+    if before is not None:
+        rows[...] = before
+    elif shape[-1]:
+        rows[..., 0] = columns[0][..., 0]
+        if who.name == "irq":
+            columns[_RUNNABLE] = _zero_at(columns[_RUNNABLE], np.s_[..., 0])
+    return tuple(columns), rows
+
+
+def _interleaved(events, before, who, index):
+    """The columns of the one stream, a row of state for each entity, and the index."""
+    if before is not None and before.ndim != 2:
+        raise ValueError(f"state must have shape (entities,) beside an index, not {before.shape[:-1]}")
+    last = None if before is None else before.shape[0] - 1
+    index = np.require(as_int(index, "index", np.uint64, high=last), requirements=["C", "A"])
+    shape = broadcast_shape({**events, "index": index})
+    if index.shape != shape or index.ndim != 1:
+        raise ValueError(f"index must have the shape of now, (n,), not {index.shape}")
+    columns = [np.broadcast_to(column, shape) for column in events.values()]
+    if before is not None:
+        return tuple(columns), before.copy(), index
+    entities = int(index.max()) + 1 if index.size else 0
+    rows = np.zeros((entities, len(FIELDS)), np.uint64)
+    _core.pelt_start_of_entities(rows, index, columns[0])
+    if who.name == "irq":
+        columns[_RUNNABLE] = _zero_at(columns[_RUNNABLE], np.unique(index, return_index=True)[1])
+    return tuple(columns), rows, index
+
+
+def _zero_at(column, where):
+    column = column.copy()
+    column[where] = 0
+    return column
+
+
+def _run(function, rows, columns, outputs, options, threads):
     """One call, or several over slices of the longest leading axis."""
     axis = int(np.argmax(rows.shape[:-1])) if rows.ndim > 1 else None
     if threads == 1 or axis is None or rows.shape[axis] < 2:
-        function(rows, columns, outputs, *parameters)
+        function(rows, columns, outputs, *options)
         return
     # More pieces than threads: an interrupt has to wait for the pieces begun only.
     bounds = np.linspace(0, rows.shape[axis], min(rows.shape[axis], 4 * threads) + 1).astype(int)
@@ -272,7 +240,7 @@ def _run(function, rows, columns, outputs, parameters, threads):
             part = (*[slice(None)] * axis, slice(*pair))
             mine = tuple(column[part] for column in columns)
             out = tuple(column if column is None else column[part] for column in outputs)
-            pieces.append(pool.submit(function, rows[part], mine, out, *parameters))
+            pieces.append(pool.submit(function, rows[part], mine, out, *options))
         for piece in pieces:
             piece.result()
     finally:
@@ -295,6 +263,7 @@ def update(
     half_life=32,
     load_avg_max=None,
     update_threshold=0,
+    long_bits=64,
 ):
     """One PELT update of each of many entities.
 
@@ -326,13 +295,13 @@ def update(
     >>> state["util_avg"].tolist(), updated.tolist()
     ([100, 0], [True, True])
     """
-    rows = rows_of(state)
-    form, events = _events(
-        now, kernel, running, on_rq, entity, weight, runnable_weight, nr_running, freq_scale, cpu_scale
-    )
-    inverse, load_avg_max, threshold = _parameters(half_life, load_avg_max, update_threshold)
+    who = entity_of(kernel, entity, long_bits)
+    given = Given(running, on_rq, weight, runnable_weight, nr_running, freq_scale, cpu_scale)
+    events = event_columns(now, who, given)
+    rows = rows_of(state, who.widths)
+    inverse, load_avg_max, threshold = parameters(who, half_life, load_avg_max, update_threshold)
     broadcast_shape({"state": rows[..., 0], **events})
-    rows, updated = getattr(_core, f"pelt_update_{form}")(
+    rows, updated = getattr(_core, f"pelt_update_{who.in_core}")(
         rows, *events.values(), inverse, np.uint32(load_avg_max), np.uint64(threshold)
     )
     return rows.view(STATE)[..., 0], updated

@@ -10,7 +10,14 @@ from schedpy import _core
 from schedpy import kernel as _kernel
 from schedpy._coerce import as_int, as_number
 
-__all__ = ["Constants", "accumulate_segments", "constants", "decay_load", "nice_to_weight"]
+__all__ = [
+    "Constants",
+    "accumulate_segments",
+    "compute_runnable_contrib",
+    "constants",
+    "decay_load",
+    "nice_to_weight",
+]
 
 # LOAD_AVG_MAX << 10 must fit into the 32-bit util_sum.
 _HALF_LIFE_LIMIT = 2048
@@ -174,6 +181,43 @@ def accumulate_segments(periods, d1, d3, *, half_life=32, load_avg_max=None, **u
         np.uint32(load_avg_max),
         **ufunc,
     )
+
+
+def compute_runnable_contrib(n, *, kernel, **ufunc):
+    """What ``n`` whole windows add up to before 4.12: ``1024 * (y + ... + y^n)``, where y^32 = 1/2.
+
+    Parameters
+    ----------
+    n : array_like of int
+        Windows, unsigned 64 bit.
+    kernel : str
+        ``"3.8"`` .. ``"4.0"`` and ``"4.3"`` .. ``"4.6"``: a loop over 32 windows at a time.
+        ``"4.7"`` .. ``"4.11"``: a table of them, which gives 1 more for n = 64, 96, ..., 320.
+    **ufunc
+        Keywords of a NumPy ufunc: ``out``, ``where``, ...
+
+    Returns
+    -------
+    uint32 array
+        Of units; 47742 from 345 windows on.
+
+    Notes
+    -----
+    __compute_runnable_contrib() of kernel/sched/fair.c. From 4.12 on see `accumulate_segments`.
+
+    Examples
+    --------
+    >>> from schedpy import pelt
+    >>> pelt.compute_runnable_contrib([1, 64, 345], kernel="4.6").tolist()
+    [1002, 35055, 47742]
+    >>> pelt.compute_runnable_contrib([1, 64, 345], kernel="4.7").tolist()
+    [1002, 35056, 47742]
+    """
+    form = _kernel.form("pelt.compute_runnable_contrib", kernel)
+    function = getattr(_core, f"compute_runnable_contrib_{'v4_7' if form == 'P47' else 'v3_8'}")
+    n = as_int(n, "n", np.uint64)
+    _, inverse = _table_entries(constants(32), n)
+    return function(n, inverse, **ufunc)
 
 
 def nice_to_weight(nice, **ufunc):
