@@ -50,13 +50,48 @@ def reproduce(commands):
     parser.set_defaults(run=run)
 
 
+def live(commands):
+    """Hold PELT's rule against the running kernel."""
+    parser = commands.add_parser(
+        "live",
+        help="hold PELT's rule against the running kernel",
+        description="Watch a task's PELT state in /proc/PID/sched, hold this kernel's rule against each\n"
+        "step from one state to the next, and find which PELT the kernel runs. Without --pid: a\n"
+        "task that spins, one that wakes up every 10 ms, and one that spins at nice 5.",
+        epilog="example:\n  python -m schedpy live --seconds 5",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--pid", type=int, metavar="N", help="watch this task (from another CPU)")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", default=10, help="time for each task (default: %(default)s)"
+    )
+
+    def run(arguments):
+        from schedpy import live
+
+        recordings = []
+        for workload in live.WORKLOADS if arguments.pid is None else (None,):
+            if workload is None:
+                recording = live.watch(arguments.pid, arguments.seconds)
+            else:
+                recording = live.watch_workload(workload, arguments.seconds)
+            recordings.append(recording)
+            try:
+                print(f"{live.verify(recording)}\n", flush=True)
+            except ValueError as error:
+                print(f"{recording}\n  not verified: {error}\n", flush=True)
+        print(live.identify(*recordings))
+
+    parser.set_defaults(run=run)
+
+
 def main(arguments=None):
     """Run one command; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m schedpy", description="The Linux scheduler's own arithmetic.", allow_abbrev=False
     )
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for add in (reproduce,):
+    for add in (reproduce, live):
         add(commands)
     chosen = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -24,9 +24,10 @@ ALLOWED = {
     "readers": {"readers"},
     "em": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
+    "live": FACES | {"kernel", "_coerce", "live"},
     "lab": FACES | LEAVES | {"workload", "lab", "data"},
     "plot": {"plot", "stats"},
-    "__main__": FACES | LEAVES | {"workload", "lab", "plot"},
+    "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live"},
     "__init__": FACES | LEAVES | {"workload"},
 }
 
@@ -91,6 +92,7 @@ def test_every_part_has_a_place():
         ("pelt", "from schedpy import stats"),
         ("pelt", "from schedpy.clock import _scaled"),
         ("plot", "from schedpy.pelt import track"),
+        ("live", "from schedpy import workload"),
         ("clock", "import schedpy.lab.phases"),
     ],
 )
