@@ -383,16 +383,22 @@ def test_values_that_agree_equally_are_counted_and_the_aligned_one_is_taken():
     assert found.period_contrib == (START // 1024 % 1024,) or found.period_contrib == (contrib[0],)
 
 
-def test_a_delayed_dequeue_counts_for_the_load_alone_from_6_12_on():
-    """load_sum goes on as if it waited, the two other sums as if it slept."""
-    waits, _ = trajectory([RAN] * 20 + [WAITED], [3906] * 20 + [5000])
-    sleeps, _ = trajectory([RAN] * 20 + [SLEPT], [3906] * 20 + [5000])
-    for name in ("runnable_sum", "runnable_avg", "util_sum", "util_avg"):
-        waits.readings[name][21] = sleeps.readings[name][21]
-    found = live.verify(waits, kernel="6.18")
+@pytest.mark.parametrize("weight", [1024, 335])
+@pytest.mark.parametrize("current", [False, True])
+@pytest.mark.parametrize("gap", [5, 5000])
+def test_a_delayed_dequeue_counts_for_the_load_alone_from_6_12_on(weight, current, gap):
+    """load_sum goes on as if it waited, runnable_sum as if it slept; util_sum too once it is not current."""
+    made = {}
+    for name, flags in (("load", WAITED), ("runnable", SLEPT), ("util", RAN if current else SLEPT)):
+        made[name], _ = trajectory([RAN] * 20 + [flags], [3906] * 20 + [gap], weight=weight)
+    mixture = made["load"]
+    for name in ("runnable", "util"):
+        for field in (f"{name}_sum", f"{name}_avg"):
+            mixture.readings[field][21] = made[name].readings[field][21]
+    found = live.verify(mixture, kernel="6.18")
     assert found.exact == 21
-    assert (found.running[20], found.runnable[20], found.on_rq[20]) == (False, False, True)
-    assert live.verify(waits, kernel="6.8").exact == 20
+    assert (found.running[20], found.runnable[20], found.on_rq[20]) == (current, False, True)
+    assert live.verify(mixture, kernel="6.8").exact == 20
 
 
 # ---- which PELT
@@ -453,7 +459,7 @@ def test_identify_and_verify_want_recordings():
 
 def test_a_kernel_that_is_not_proven_is_refused():
     recording, _ = trajectory([RAN], [3906])
-    for kernel in ("99.1", "3.2"):
+    for kernel in ("99.1", "3.2", "4.11"):
         with pytest.raises(ValueError, match=f"kernel = '{kernel}'"):
             live.verify(replace(recording, release=kernel))
 
