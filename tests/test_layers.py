@@ -28,7 +28,7 @@ ALLOWED = {
     "lab": FACES | LEAVES | {"workload", "lab", "data"},
     "plot": {"plot", "stats"},
     "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live"},
-    "__init__": FACES | LEAVES | {"workload"},
+    "__init__": FACES | LEAVES | {"workload", "live"},
 }
 
 CORE_HEADERS = {"stdint.h", "stdbool.h", "stddef.h", "string.h", "fenv.h"}
