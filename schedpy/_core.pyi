@@ -37,6 +37,30 @@ accumulate_segments: np.ufunc
 compute_runnable_contrib_v3_8: np.ufunc
 compute_runnable_contrib_v4_7: np.ufunc
 nice_to_weight: np.ufunc
+nice_to_wmult: np.ufunc
+scale_load_down_v4_12: np.ufunc
+scale_load_down_v5_7: np.ufunc
+post_init_entity_util_avg_v4_10: np.ufunc
+post_init_entity_util_avg_v4_15: np.ufunc
+post_init_entity_util_avg_v6_10: np.ufunc
+
+# pelt: one step for each of many entities (gufuncs over rows of uint64)
+pelt_attach_v4_10: np.ufunc
+pelt_attach_v4_15: np.ufunc
+pelt_attach_v5_7: np.ufunc
+pelt_attach_v5_18: np.ufunc
+pelt_detach_v4_10: np.ufunc
+pelt_detach_v4_15: np.ufunc
+pelt_detach_v5_7: np.ufunc
+pelt_detach_v5_18: np.ufunc
+util_est_v4_17: np.ufunc
+util_est_v5_1: np.ufunc
+util_est_v5_5: np.ufunc
+util_est_v5_13: np.ufunc
+util_est_v6_8: np.ufunc
+util_est_v6_19: np.ufunc
+clock_pelt_v5_1: np.ufunc
+clock_pelt_v6_0: np.ufunc
 
 # pelt: one event for each of many entities (gufuncs)
 pelt_update_task_v3_8: np.ufunc

@@ -63,6 +63,34 @@ RULES = {
         Range("4.3", "4.11", "P43", "4.3, 4.4, 4.9"),
         Range("4.12", "6.19", "P412", "4.12, 4.13.4, 4.15, 4.19, 5.4, 5.8, 6.1, 6.12, 6.19"),
     ),
+    "pelt.scale_load_down": (
+        Range("4.12", "5.6", "v4.12", "26cf52229efc as read"),
+        Range("5.7", "6.19", "v5.7", "6.12"),
+    ),
+    "pelt.attach": (
+        Range("4.10", "4.14", "A410", "known answers A410"),
+        Range("4.15", "5.0", "A415", "known answers A415"),
+        Range("5.1", "5.6", "A51", "known answers A51"),
+        Range("5.7", "5.16", "A57", "5.8"),
+        Range("5.18", "6.19", "A517", "6.1"),
+    ),
+    "pelt.post_init_entity_util_avg": (
+        Range("4.10", "4.14", "I410", "known answers I410, I413"),
+        Range("4.15", "6.9", "I415", "known answers I415, 5.8, 6.1, 6.8"),
+        Range("6.10", "6.19", "I612", "6.12"),
+    ),
+    "pelt.util_est": (
+        Range("4.17", "5.0", "U417", "4.19"),
+        Range("5.1", "5.4", "U51", "5.4"),
+        Range("5.5", "5.12", "U55", "5.8"),
+        Range("5.13", "6.7", "U513", "5.15, 6.1"),
+        Range("6.8", "6.18", "U68", "6.8"),
+        Range("6.19", "6.19", "U619", "6.19"),
+    ),
+    "pelt.clock_pelt": (
+        Range("5.1", "5.18", "C51", "known answers C51"),
+        Range("6.0", "6.19", "C612", "known answers C612"),
+    ),
     # 5.12 with the flags of the 2021 patch; its neighbours have none.
     "em.table": (
         Range("5.0", "5.11", "v5.0", "5.10"),

@@ -75,6 +75,18 @@ def effective_cpu_util_v5_12(*values, **ufunc):
 
 ON_CPU = (CPU, (-1, 63, "i8"), CPU, U64, U64, U64, U64, U64)
 
+
+def new_task(cfs_util_avg, cfs_load_avg, capacity, se_load_weight_raw, *, kernel, **ufunc):
+    return pelt.post_init_entity_util_avg(
+        kernel=kernel,
+        cfs_util_avg=cfs_util_avg,
+        cfs_load_avg=cfs_load_avg,
+        capacity=capacity,
+        se_load_weight_raw=se_load_weight_raw,
+        **ufunc,
+    )
+
+
 FACES = [
     Face("ktime_to_us", clock.ktime_to_us, ("ns",), (S64,)),
     Face("ktime_us_delta", clock.ktime_us_delta, ("later", "earlier"), (S64, S64)),
@@ -118,6 +130,18 @@ FACES = [
         "compute_runnable_contrib_v4_7", partial(pelt.compute_runnable_contrib, kernel="4.7"), ("n",), (U64,)
     ),
     Face("nice_to_weight", pelt.nice_to_weight, ("nice",), ((-20, 19, "i8"),)),
+    Face("nice_to_wmult", pelt.nice_to_wmult, ("nice",), ((-20, 19, "i8"),)),
+    Face("scale_load_down_v4_12", partial(pelt.scale_load_down, kernel="4.12"), ("weight_raw",), (U64,)),
+    Face("scale_load_down_v5_7", partial(pelt.scale_load_down, kernel="5.7"), ("weight_raw",), (U64,)),
+    *(
+        Face(
+            f"post_init_entity_util_avg_v{kernel.replace('.', '_')}",
+            partial(new_task, kernel=kernel),
+            ("cfs_util_avg", "cfs_load_avg", "capacity", "se_load_weight_raw"),
+            (U64, (0, 2**64 - 2, "u8"), U64, U64),
+        )
+        for kernel in ("4.10", "4.15", "6.10")
+    ),
     Face(
         "map_util_freq_v5_0",
         partial(em.map_util_freq, kernel="5.12"),

@@ -4,11 +4,13 @@
 #include "bind.h"
 #include "loops.h"
 
+#include "core/attach.h"
 #include "core/clock.h"
 #include "core/eas.h"
 #include "core/em.h"
 #include "core/math64.h"
 #include "core/pelt.h"
+#include "core/weight.h"
 
 #define UFUNC(nin, nout, name, fn, ...) LOOP_##nin##_##nout(fn, __VA_ARGS__)
 #include "functions.h"
@@ -72,6 +74,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, add_ufuncs },
 	{ Py_mod_exec, add_stopwatch },
 	{ Py_mod_exec, add_streams },
+	{ Py_mod_exec, add_entity },
 	{ Py_mod_exec, add_placement },
 #if PY_VERSION_HEX >= 0x030c0000
 	{ Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },

@@ -32,6 +32,12 @@ UFUNC(6, 1, accumulate_segments, accumulate_segments, u64, u32, u32, u32, u32, u
 UFUNC(2, 1, compute_runnable_contrib_v3_8, compute_runnable_contrib_v3_8, u64, u32, u32)
 UFUNC(2, 1, compute_runnable_contrib_v4_7, compute_runnable_contrib_v4_7, u64, u32, u32)
 UFUNC(1, 1, nice_to_weight, nice_to_weight, s64, u64)
+UFUNC(1, 1, nice_to_wmult, nice_to_wmult, s64, u64)
+UFUNC(1, 1, scale_load_down_v4_12, scale_load_down_v4_12, u64, u64)
+UFUNC(1, 1, scale_load_down_v5_7, scale_load_down_v5_7, u64, u64)
+UFUNC(4, 1, post_init_entity_util_avg_v4_10, post_init_entity_util_avg_v4_10, u64, u64, u64, u64, u64)
+UFUNC(4, 1, post_init_entity_util_avg_v4_15, post_init_entity_util_avg_v4_15, u64, u64, u64, u64, u64)
+UFUNC(4, 1, post_init_entity_util_avg_v6_10, post_init_entity_util_avg_v6_10, u64, u64, u64, u64, u64)
 
 /* em */
 UFUNC(3, 1, map_util_freq_v5_0, map_util_freq_v5_0, u64, u64, u64, u64)

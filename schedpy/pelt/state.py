@@ -35,19 +35,20 @@ def initial_state(shape=(), **fields):
     >>> pelt.initial_state(2, util_avg=[0, 512])["util_avg"].tolist()
     [0, 512]
     """
+    return filled(STATE, shape, fields, _HIGHEST)
+
+
+def filled(dtype, shape, fields, highest):
+    """States of a dtype whose fields are all uint64: zero but for what is given, which is checked."""
     shape = as_shape(shape, "shape")
     for name in fields:
-        if name not in FIELDS:
-            raise TypeError(f"{name} is no field of a state: must be one of {', '.join(FIELDS)}")
-    values = {name: as_field(value, name, name) for name, value in fields.items()}
-    state = np.zeros(broadcast_shape({"shape": np.empty(shape), **values}), STATE)
+        if name not in dtype.names:
+            raise TypeError(f"{name} is no field of a state: must be one of {', '.join(dtype.names)}")
+    values = {name: as_int(value, name, np.uint64, high=highest.get(name)) for name, value in fields.items()}
+    state = np.zeros(broadcast_shape({"shape": np.empty(shape), **values}), dtype)
     for name, value in values.items():
         state[name] = value
     return state
-
-
-def as_field(value, field, name, highest=_HIGHEST):
-    return as_int(value, name, np.uint64, high=highest.get(field))
 
 
 def broadcast_shape(arrays):
@@ -58,17 +59,21 @@ def broadcast_shape(arrays):
         raise ValueError(f"shapes do not broadcast: {shapes}") from None
 
 
-def rows_of(state, widths):
-    """A state, checked, as rows of eight uint64; not to be written to.
+def rows_of(state, widths, name="state"):
+    """States of STATE, checked, as rows of eight uint64; not to be written to.
 
     ``widths``: the largest values of fields that the kernel at hand has narrower than others.
     """
-    highest = _HIGHEST | widths
-    array = np.asarray(as_array(state, "state"), order="C")
-    if array.dtype.names is None or set(array.dtype.names) != set(FIELDS):
-        raise TypeError(f"state must be an array of pelt.STATE, not of {array.dtype}")
-    for name in FIELDS if array.dtype != STATE else highest:
-        as_field(array[name], name, f"state[{name!r}]", highest)
-    if array.dtype != STATE:
-        array = initial_state(**{name: array[name] for name in FIELDS})
+    return checked_rows(state, name, STATE, "STATE", _HIGHEST | widths)
+
+
+def checked_rows(state, name, dtype, constant, highest):
+    """The same for any dtype whose fields are all uint64; ``constant``: what pelt calls it."""
+    array = np.asarray(as_array(state, name), order="C")
+    if array.dtype.names is None or set(array.dtype.names) != set(dtype.names):
+        raise TypeError(f"{name} must be an array of pelt.{constant}, not of {array.dtype}")
+    for field in dtype.names if array.dtype != dtype else highest:
+        as_int(array[field], f"{name}[{field!r}]", np.uint64, high=highest.get(field))
+    if array.dtype != dtype:
+        array = filled(dtype, (), {field: array[field] for field in dtype.names}, highest)
     return array[..., np.newaxis].view(np.uint64)
