@@ -328,6 +328,9 @@ ALWAYS_INLINE void one_event(struct pelt_avg *a, size_t i, const struct pelt_eve
 		record_rest(out, i, a, &u, updated, divider(a, rule, params), rule);
 }
 
+/* So many events ahead the next states are fetched: far enough for those that no cache holds. */
+#define PREFETCH 16
+
 /*
  * Everything the loop reads beside the events is copied to locals: a store
  * through the history's byte column could alias it otherwise.
@@ -347,6 +350,8 @@ ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_event
 		for (size_t i = 0; i < n; i++) {
 			struct pelt_avg a;
 
+			if (i + PREFETCH < n && ev.index[i + PREFETCH] < ev.entities)
+				__builtin_prefetch(&avg[ev.index[i + PREFETCH]], 1);
 			if (ev.index[i] >= ev.entities)
 				continue;
 			a = avg[ev.index[i]];
