@@ -21,6 +21,7 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_choice, as_number
+from schedpy._files import written_whole
 
 __all__ = ["Clock", "ClockCost", "Counter", "ReadCost", "clocks", "counter", "pinned", "read", "read_cost"]
 
@@ -275,17 +276,8 @@ class ReadCost:
         data["clocks"] = [
             vars(clock) | {name: getattr(clock, name).tolist() for name in _ARRAYS} for clock in self.clocks
         ]
-        path = Path(path)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(data, file)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with written_whole(path) as temporary:
+            temporary.write_text(json.dumps(data) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "ReadCost":

@@ -14,17 +14,18 @@ PACKAGE = ROOT / "schedpy"
 
 #: Arrows point down: a part may import its own layer's list and nothing else of the package.
 FACES = {"clock", "stopwatch", "pelt", "em", "eas"}
-LEAVES = {"kernel", "_coerce", "stats"}
-BELOW_FACES = {"kernel", "_coerce", "_core"}
+LEAVES = {"kernel", "_coerce", "_files", "stats"}
+BELOW_FACES = {"kernel", "_coerce", "_files", "_core"}
 ALLOWED = {
     "kernel": set(),
     "_coerce": set(),
+    "_files": set(),
     "stats": set(),
     **dict.fromkeys(FACES, BELOW_FACES | FACES),
-    "readers": {"readers"},
+    "readers": {"readers", "_files"},
     "em": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
-    "live": FACES | {"kernel", "_coerce", "live"},
+    "live": FACES | {"kernel", "_coerce", "_files", "live"},
     "lab": FACES | LEAVES | {"workload", "lab", "data"},
     "plot": {"plot", "stats"},
     "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live"},

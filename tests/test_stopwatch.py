@@ -463,7 +463,7 @@ def test_a_failed_save_leaves_the_old_file(canned, tmp_path, monkeypatch):
 
     path = tmp_path / "cost.json"
     path.write_text("an older one")
-    monkeypatch.setattr(json, "dump", full)
+    monkeypatch.setattr(json, "dumps", full)
     with pytest.raises(OSError, match="no space"):
         canned.save(path)
     assert path.read_text() == "an older one"

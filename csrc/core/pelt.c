@@ -399,18 +399,3 @@ u32 compute_runnable_contrib_v4_7(u64 n, u32 inverse)
 {
 	return whole_windows(n, inverse, v4_7);
 }
-
-/* Neighbours differ by a factor of about 1.25; nice 0 is 1024. */
-static const u32 prio_to_weight[40] = {
-	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
-	9548, 7620, 6100, 4904, 3906, 3121, 2501, 1991, 1586, 1277,
-	1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
-	110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
-};
-
-u64 nice_to_weight(s64 nice)
-{
-	const s64 cut = nice < -20 ? -20 : nice > 19 ? 19 : nice;
-
-	return prio_to_weight[cut + 20];
-}

@@ -157,7 +157,4 @@ u32 accumulate_segments(u64 periods, u32 d1, u32 d3, u32 half_life, u32 inverse,
 u32 compute_runnable_contrib_v3_8(u64 n, u32 inverse);
 u32 compute_runnable_contrib_v4_7(u64 n, u32 inverse);
 
-/* sched_prio_to_weight of a nice value; the value is cut to -20 .. 19 first. */
-u64 nice_to_weight(s64 nice);
-
 #endif

@@ -9,7 +9,8 @@
 u64 scale_load_down_v4_12(u64 raw);
 u64 scale_load_down_v5_7(u64 raw);
 
-/* sched_prio_to_wmult of a nice value; the value is cut to -20 .. 19 first. */
+/* sched_prio_to_weight and sched_prio_to_wmult of a nice value, which is cut to -20 .. 19 first. */
+u64 nice_to_weight(s64 nice);
 u64 nice_to_wmult(s64 nice);
 
 #endif

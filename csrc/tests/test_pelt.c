@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/pelt.h"
+#include "core/weight.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The report of the published measurements: what notebooks save, and how it becomes a folder of pages."""
 
-import contextlib
 import os
 import re
 import shutil
@@ -13,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from schedpy._files import written_whole
+
 __all__ = ["MEASUREMENTS", "VERDICT_COLUMNS", "NotebookError", "Report", "build", "save", "table"]
 
 MEASUREMENTS = ("01_pixel4_phases", "02_pelt_error", "03_idle_clock")
@@ -21,20 +22,6 @@ VERDICT_COLUMNS = ("mail", "what", "published", "ours", "verdict", "why")
 
 class NotebookError(ValueError):
     """A cell failed, or a notebook did not save what the report needs."""
-
-
-@contextlib.contextmanager
-def _written_whole(path):
-    """A temporary path beside `path` that takes its place when the block ends without an error."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
-    os.close(descriptor)
-    try:
-        yield name
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def _figure(obj):
@@ -90,7 +77,7 @@ def save(name, obj):
     if isinstance(obj, (pd.DataFrame, pd.Series)):
         if folder:
             counts_rows = isinstance(obj.index, pd.RangeIndex) and obj.index.name is None
-            with _written_whole(Path(folder, f"{name}.csv")) as path:
+            with written_whole(Path(folder, f"{name}.csv")) as path:
                 obj.to_csv(path, index=not counts_rows)
         return obj
     figure = _figure(obj)
@@ -102,7 +89,7 @@ def save(name, obj):
     from matplotlib import pyplot
 
     if folder:
-        with _written_whole(Path(folder, f"{name}.png")) as path:
+        with written_whole(Path(folder, f"{name}.png")) as path:
             figure.savefig(path, dpi=150, bbox_inches="tight", metadata={"Software": None})
     pyplot.close(figure)
     return figure
@@ -205,7 +192,7 @@ def build(out="build/report", *, notebooks: Iterable | None = None, write_notebo
         _pages.write(work, chapters)
         if write_notebooks:
             for source, chapter in zip(sources, chapters, strict=True):
-                with _written_whole(source.with_suffix(".ipynb")) as path:
+                with written_whole(source.with_suffix(".ipynb")) as path:
                     _notebooks.write(chapter.notebook, path)
         os.chmod(work, 0o755)
         _replace_folder(work, out)

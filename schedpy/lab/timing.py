@@ -5,10 +5,11 @@ import json
 import os
 import zipfile
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from schedpy._files import written_whole
 
 __all__ = ["Timing"]
 
@@ -77,20 +78,12 @@ class Timing:
     def save(self, path):
         """Write everything to an NPZ file; the file is there complete or not at all."""
         rest = {name: value for name, value in asdict(self).items() if name not in _ARRAYS}
-        path = Path(path)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            with open(temporary, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    about=np.array(json.dumps({"format": _FORMAT} | rest)),
-                    **{name: getattr(self, name) for name in _ARRAYS},
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with written_whole(path) as temporary, open(temporary, "wb") as file:
+            np.savez_compressed(
+                file,
+                about=np.array(json.dumps({"format": _FORMAT} | rest)),
+                **{name: getattr(self, name) for name in _ARRAYS},
+            )
 
     @classmethod
     def load(cls, path):

@@ -7,7 +7,6 @@ import gzip
 import math
 import os
 import re
-import tempfile
 import threading
 import time
 import zipfile
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from schedpy._coerce import as_number
+from schedpy._files import written_whole
 
 __all__ = ["READING", "Reading", "Recording", "read", "watch"]
 
@@ -180,20 +180,10 @@ class Recording:
 
     def save(self, path):
         """Write everything to a file (NumPy's npz); it is there complete or not at all."""
-        path = Path(path)
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["hz"] = 0 if self.hz is None else self.hz
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                np.savez_compressed(file, **values)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with written_whole(path) as temporary, open(temporary, "wb") as file:
+            np.savez_compressed(file, **values)
 
     @classmethod
     def load(cls, path):

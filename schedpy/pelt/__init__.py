@@ -19,10 +19,9 @@ from schedpy.pelt.tables import (
     compute_runnable_contrib,
     constants,
     decay_load,
-    nice_to_weight,
 )
 from schedpy.pelt.util_est import UTIL_EST_STATE, UtilEst, initial_util_est, util_est
-from schedpy.pelt.weight import nice_to_wmult, scale_load_down
+from schedpy.pelt.weight import nice_to_weight, nice_to_wmult, scale_load_down
 
 __all__ = [
     "CLOCK_PELT_STATE",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""PELT's tables and the pieces that use them: decay over windows, whole windows summed, weights."""
+"""PELT's tables and the pieces that use them: decay over windows, whole windows summed."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,6 @@ __all__ = [
     "compute_runnable_contrib",
     "constants",
     "decay_load",
-    "nice_to_weight",
 ]
 
 # LOAD_AVG_MAX << 10 must fit into the 32-bit util_sum.
@@ -218,32 +217,3 @@ def compute_runnable_contrib(n, *, kernel, **ufunc):
     n = as_int(n, "n", np.uint64)
     _, inverse = _table_entries(constants(32), n)
     return function(n, inverse, **ufunc)
-
-
-def nice_to_weight(nice, **ufunc):
-    """The load weight of a nice value; nice 0 is 1024, and a step is about 1.25.
-
-    Parameters
-    ----------
-    nice : array_like of int
-        -20 .. 19.
-    **ufunc
-        Keywords of a NumPy ufunc: ``out``, ``where``, ...
-
-    Returns
-    -------
-    uint64 array
-        The weight as PELT takes it, without the 10 further bits that 64-bit kernels keep.
-        SCHED_IDLE has no nice value; its weight is 3.
-
-    Notes
-    -----
-    sched_prio_to_weight[] of kernel/sched/core.c, the same since 3.8.
-
-    Examples
-    --------
-    >>> from schedpy import pelt
-    >>> pelt.nice_to_weight([-20, 0, 19]).tolist()
-    [88761, 1024, 15]
-    """
-    return _core.nice_to_weight(as_int(nice, "nice", np.int64, low=-20, high=19), **ufunc)

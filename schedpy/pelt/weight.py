@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Load weights beside the weight itself: the inverse of the table, and the scale of 64-bit kernels."""
+"""Load weights: the table of nice values, its inverse, and the scale of 64-bit kernels."""
 
 import numpy as np
 
@@ -7,7 +7,36 @@ from schedpy import _core
 from schedpy import kernel as _kernel
 from schedpy._coerce import as_int
 
-__all__ = ["nice_to_wmult", "scale_load_down"]
+__all__ = ["nice_to_weight", "nice_to_wmult", "scale_load_down"]
+
+
+def nice_to_weight(nice, **ufunc):
+    """The load weight of a nice value; nice 0 is 1024, and a step is about 1.25.
+
+    Parameters
+    ----------
+    nice : array_like of int
+        -20 .. 19.
+    **ufunc
+        Keywords of a NumPy ufunc: ``out``, ``where``, ...
+
+    Returns
+    -------
+    uint64 array
+        The weight as PELT takes it, without the 10 further bits that 64-bit kernels keep.
+        SCHED_IDLE has no nice value; its weight is 3.
+
+    Notes
+    -----
+    sched_prio_to_weight[] of kernel/sched/core.c, the same since 3.8.
+
+    Examples
+    --------
+    >>> from schedpy import pelt
+    >>> pelt.nice_to_weight([-20, 0, 19]).tolist()
+    [88761, 1024, 15]
+    """
+    return _core.nice_to_weight(as_int(nice, "nice", np.int64, low=-20, high=19), **ufunc)
 
 
 def nice_to_wmult(nice, **ufunc):

@@ -2,10 +2,9 @@
 """Energy models as TOML: a source, a unit, and a [[domain]] with its states for each domain."""
 
 import json
-import os
-import tempfile
 import tomllib
-from pathlib import Path
+
+from schedpy._files import written_whole
 
 __all__ = ["read", "write"]
 
@@ -66,21 +65,10 @@ def write(path, model):
     for domain in model["domain"]:
         lines += ["", "[[domain]]"]
         lines += [f"{key} = {_string(v) if isinstance(v, str) else v}" for key, v in domain.items()]
-    _replace(Path(path), "\n".join(lines) + "\n")
+    with written_whole(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
 def _string(text):
     """A TOML basic string: JSON's escapes, and the one control character that JSON leaves alone."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _replace(path, text):
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
