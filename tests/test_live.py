@@ -530,16 +530,22 @@ here = pytest.mark.skipif(REASON is not None, reason=f"no witness: {REASON}")
 
 @here
 def test_every_step_of_this_kernel_without_a_switch_is_exact():
-    """This thread spins and watches itself, so that only a context switch can hide an update."""
+    """This thread spins and watches itself, so that only a context switch can hide an update.
+
+    Or the machine below: a spinning task is updated at every tick, so a step of two ticks hides one, which
+    happens where a virtual CPU is taken away for longer than a tick. No kernel counts that as a switch.
+    """
     steps = exact = 0
     end = time.monotonic() + 60
     while steps < 500 and time.monotonic() < end:
         found = live.verify(live.watch(seconds=2))
-        wrong = ~found.switched & (found.kind != 0)
         readings = found.recording.readings
-        assert not wrong.any(), readings[np.union1d(found.before[wrong], found.after[wrong])]
-        steps += found.unswitched
-        exact += found.exact_unswitched
+        length = readings["last_update_time"][found.after] - readings["last_update_time"][found.before]
+        seen = ~found.switched & (length < 1.5 * np.median(length))
+        wrong = seen & (found.kind != 0)
+        assert not wrong.any(), (length[wrong], readings[found.before[wrong]], readings[found.after[wrong]])
+        steps += int(seen.sum())
+        exact += int((seen & (found.kind == 0)).sum())
     assert exact == steps
     if steps < 500:
         pytest.skip(f"only {steps} steps without a context switch within a minute, all exact: a busy machine")
