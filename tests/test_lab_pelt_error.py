@@ -86,7 +86,12 @@ def test_the_table_counts_its_runs_and_updates(table):
 
 
 def test_run_is_the_summary_of_a_measurement(table):
-    pd.testing.assert_frame_equal(pelt_error.run(), table)
+    swept = pelt_error.run()
+    pd.testing.assert_frame_equal(swept[table.columns], table)
+    settings = swept.drop(columns=table.columns).drop_duplicates()
+    assert settings.to_dict("records") == [
+        {"definition": "stale", "run_ns": 20_000_000, "period_ns": 100_000_000, "extra_ns": 0}
+    ]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,57 @@ def test_spacing_draws_one_line_per_variant():
     assert legend(ax) == ["a", "b"]
 
 
+@pytest.fixture
+def teeth():
+    lines = [
+        (v, s, t * 1024 * 1024, t * 0.5, t * 0.25)
+        for v in ("a", "b")
+        for s in ("running", "asleep")
+        for t in (0, 1, 2)
+    ]
+    columns = ["variant", "state", "time_ns", "of_1024_pct", "of_value_pct"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+@pytest.mark.parametrize(("state", "error"), [("running", [0, 0.5, 1]), ("asleep", [0, 0.25, 0.5])])
+def test_sawtooth_draws_the_scale_that_is_bounded(teeth, state, error):
+    ax = pelt_error.sawtooth(teeth, state=state, bound_pct=2.5)
+    *lines, bound = ax.get_lines()
+    assert [points(line) for line in lines] == [[[0, 1, 2], error]] * 2
+    assert set(bound.get_ydata()) == {2.5}
+    assert legend(ax) == ["a", "b", "bound: 2.50 %"]
+    assert ax.get_ylim()[1] > 2.5
+
+
+def test_sawteeth_gives_each_state_its_bound(teeth):
+    running, asleep = pelt_error.sawteeth(teeth, pd.Series([2.0, 3.0]))
+    assert legend(running)[-1] == "bound: 2.00 %"
+    assert legend(asleep)[-1] == "bound: 3.00 %"
+    assert points(running.get_lines()[0])[1] == [0, 0.5, 1]
+    assert points(asleep.get_lines()[0])[1] == [0, 0.25, 0.5]
+
+
+def test_an_unknown_state_is_refused(teeth):
+    with pytest.raises(ValueError, match=r"^state = 'idle'"):
+        pelt_error.sawtooth(teeth, state="idle")
+
+
+def test_extra_shows_the_spread_of_the_runs_and_what_was_caught():
+    lines = [(0, "a", 0.0, 1, 3, 6), (0, "b", 5.5, 1, 2, 4), (150_000, "a", 0.0, 2, 5, 9)]
+    lines += [(150_000, "b", 1.25, 2, 4, 9)]
+    columns = ["extra_ns", "variant", "caught_pct", "least_pct", "median_pct", "max_pct"]
+    ax = pelt_error.extra(pd.DataFrame(lines, columns=columns))
+    for container, median, ends in zip(
+        ax.containers, ([3, 5], [2, 4]), ([[1, 6], [2, 9]], [[1, 4], [2, 9]]), strict=True
+    ):
+        line, _, (bars,) = container
+        assert line.get_ydata().tolist() == median
+        assert [segment[:, 1].tolist() for segment in bars.get_segments()] == ends
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["none", "every 0.15 ms"]
+    assert [text.get_text() for text in ax.texts] == ["5.5 %\ncaught", "1.2 %\ncaught"]
+    assert sorted(legend(ax)) == ["a", "b"]
+
+
 def test_signal_and_error_share_their_time(activation):
     above, below = pelt_error.signal_and_error(activation)
     assert above.figure is below.figure

@@ -4,18 +4,29 @@
 Joel Fernandes found ``util_avg`` "as much 2%" off for a task of 20 ms every 100 ms, and proposed to refresh
 the averages more often. ``published`` gives the mail's claims, ``run`` the table of our errors,
 ``definitions`` the reading of "error" that gives the mail's figure, ``verdicts`` one line per claim. What
-measures is in :mod:`schedpy.lab.pelt_updates`; its functions are here too.
+measures is in :mod:`schedpy.lab.pelt_updates`, what takes the error apart in
+:mod:`schedpy.lab.pelt_causes`, what the patch costs in :mod:`schedpy.lab.pelt_price`; their functions are
+here too.
 """
 
 import tomllib
+from functools import partial
 from importlib import resources
+from itertools import product
 
 import pandas as pd
 
 from schedpy import stats
+from schedpy._coerce import as_choices
+from schedpy.lab.pelt_causes import always_running, by_extra, held, sawtooth
+from schedpy.lab.pelt_price import beside, price, refreshes, time_refresh
 from schedpy.lab.pelt_updates import (
+    DEFINITIONS,
+    FORMS,
     FULL_SCALE,
     HZ,
+    PERIOD_NS,
+    RUN_NS,
     SCALES,
     UNIT_NS,
     VARIANTS,
@@ -28,24 +39,35 @@ from schedpy.lab.pelt_updates import (
     by_place,
     by_spacing,
     measure,
+    several,
     summary,
     supremum,
     worst_activation,
 )
 
 __all__ = [
+    "DEFINITIONS",
+    "FORMS",
     "HZ",
     "VARIANTS",
+    "always_running",
+    "beside",
     "bounds",
+    "by_extra",
     "by_place",
     "by_spacing",
     "conclusion",
     "definitions",
+    "held",
     "measure",
+    "price",
     "published",
+    "refreshes",
     "run",
+    "sawtooth",
     "summary",
     "supremum",
+    "time_refresh",
     "verdicts",
     "worst_activation",
 ]
@@ -77,21 +99,73 @@ def published():
     return table[["mail", "what", "published", "values", "unit", "quote", "source"]]
 
 
-def run(**measurement):
-    """The table of the mail's experiment: ``summary(measure(...))``.
+def run(
+    *,
+    hz=HZ,
+    variants=tuple(VARIANTS),
+    definition="stale",
+    run_ns=RUN_NS,
+    period_ns=PERIOD_NS,
+    extra_ns=0,
+    by=(),
+    **sample,
+):
+    """How large the errors are: one table over everything that may be varied.
+
+    By default the mail's experiment. What may be one or several is taken in every combination; a run
+    longer than its period is left out.
 
     Parameters
     ----------
-    **measurement
-        Keywords of :func:`measure`.
+    hz : int or sequence of int
+        Tick rates.
+    variants : sequence of str, or mapping
+        As for :func:`measure`; ``tuple(FORMS)`` is every form of the update from 3.8 on with every threshold.
+    definition : str or sequence of str
+        What the error is: keys of ``DEFINITIONS``. "held" is :func:`held`, which makes many lines: by
+        default it has a quarter of the starts.
+    run_ns, period_ns : int or sequence of int
+        The task.
+    extra_ns : int or sequence of int
+        Further updates, that many ns apart on average; 0: none.
+    by : sequence of str
+        As for :func:`summary`: "start_ns" and "tick_offset_ns" give a line per phase.
+    **sample
+        ``starts_ns``, ``tick_offsets_ns``, ``activations``, ``warm_up_ns``, ``seed``: as for :func:`measure`.
+
+    Returns
+    -------
+    DataFrame
+        ``definition``, ``run_ns``, ``period_ns``, ``extra_ns``, and the columns of :func:`summary`.
 
     Examples
     --------
     >>> table = run(hz=(250,), variants=("4.13+", "4.13+ with 512"))
     >>> table[["variant", "max_of_value_pct", "max_of_1024_pct"]].round(2).values.tolist()
     [['4.13+', 20.0, 1.86], ['4.13+ with 512', 11.63, 0.98]]
+    >>> table = run(hz=250, variants=("4.12", "5.7"), definition="arithmetic")
+    >>> table[["variant", "max_of_1024_pct"]].round(2).values.tolist()
+    [['4.12', 0.92], ['5.7', 0.1]]
     """
-    return summary(measure(**measurement))
+    definitions = as_choices(
+        (definition,) if isinstance(definition, str) else definition, "definition", DEFINITIONS
+    )
+    if not definitions:
+        raise ValueError(f"definition is empty: must be some of {', '.join(map(repr, DEFINITIONS))}")
+    runs, periods = several(run_ns, "run_ns"), several(period_ns, "period_ns")
+    tasks = [(run, period) for run, period in product(runs, periods) if run <= period]
+    if not tasks:
+        raise ValueError(f"run_ns: {min(runs)} is longer than every period_ns, {max(periods)} at most")
+    parts = []
+    for word, (run, period), extra in product(definitions, tasks, several(extra_ns, "extra_ns")):
+        lines = held if word == "held" else partial(measure, definition=word)
+        task = {"run_ns": run, "period_ns": period, "extra_ns": extra}
+        at_hz = [
+            summary(lines(hz=rate, variants=variants, **task, **sample), by) for rate in several(hz, "hz")
+        ]
+        table = pd.concat(at_hz).sort_values("variant", kind="stable", ignore_index=True)
+        parts.append(pd.DataFrame({"definition": word, **task}, index=table.index).join(table))
+    return pd.concat(parts, ignore_index=True)
 
 
 def definitions(table, figure_pct=None, variant=WITHOUT):
@@ -117,6 +191,8 @@ def definitions(table, figure_pct=None, variant=WITHOUT):
     lines = table[table["variant"] == variant].set_index("hz")
     if lines.empty:
         raise ValueError(f"variant = {variant!r}: the table has no such line")
+    if lines.index.has_duplicates:
+        raise ValueError("table: must be of one task and one definition, a line per variant and hz")
     statistics = [column for column in lines if column.endswith(SCALES)]
     result = lines[statistics].T
     rounds = result.sub(figure_pct).abs() < 0.5

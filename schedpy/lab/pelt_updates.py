@@ -11,17 +11,20 @@ when at least 512 units of 1024 ns have passed since the last update of the sums
                                                            and, with the patch, refreshed
 
 The error of an update is ``|util_avg - util_now|``: what is reported against what would be, had that update
-refreshed the average. It is counted at every update, refreshed or not.
+refreshed the average. It is counted at every update, refreshed or not. What else an error may be measured
+against, ``DEFINITIONS`` says.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from schedpy import kernel as _kernel
 from schedpy import pelt, workload
-from schedpy._coerce import as_int, as_number
+from schedpy._coerce import as_choice, as_choices, as_int, as_number
 
 HZ = (100, 250, 300, 1000)
 
@@ -36,134 +39,142 @@ VARIANTS = {
 }
 WITHOUT, WITH, WITH_128 = "4.13+", "4.13+ with 512", "4.13+ with 128"
 
+
+def _forms():
+    for form in _kernel.ranges("pelt.update"):
+        yield form.first, (form.first, 0)
+        if _kernel.parse(form.first) >= _kernel.parse("4.12"):
+            yield from (
+                (f"{form.first} with {threshold}", (form.first, threshold)) for threshold in (512, 128)
+            )
+
+
+#: Every form of the update from 3.8 on, by its first kernel, and with each threshold where there can be one.
+FORMS = dict(_forms())
+
+#: Name -> (the value in question, what it is held against). "continuous" is the real-valued signal. The first
+#: is the mail's: what refreshing too seldom costs. The second is what the integers and their divider cost,
+#: the third both. "held" is not at updates but on a fine grid while the task runs: the value of the last
+#: update against the rule carried on to there.
+DEFINITIONS = {
+    "stale": ("util_avg", "util_now"),
+    "arithmetic": ("util_now", "continuous"),
+    "both": ("util_avg", "continuous"),
+    "held": ("util_avg", "util_now"),
+}
+
 UNIT_NS = 1024
 WINDOW = 1024
 WINDOW_NS = WINDOW * UNIT_NS
 BASE_NS = 9536 * WINDOW_NS  # the border of a window, about 10 s after boot
 
 RUN_NS, PERIOD_NS, ACTIVATIONS, WARM_UP_NS = 20_000_000, 100_000_000, 30, 1_000_000_000
+LENGTH_NS = ACTIVATIONS * PERIOD_NS
 STARTS_NS = tuple(range(0, WINDOW_NS, WINDOW_NS // 32))
+#: Every fourth will do where updates or points are many.
+FEW_STARTS_NS = STARTS_NS[::4]
 TICK_OFFSETS_NS = (0, 333_333, 1_500_000)
+
+#: How far apart on average further updates are, to see what they do.
+EXTRA_NS = (150_000, 1_000_000, 3_000_000)
+SEED = 2017
 
 FULL_SCALE = 1024
 MAX_NS = 2**62
+BY = ("start_ns", "tick_offset_ns", "activation", "label", "updated")
 SCALES = ("of_value_pct", "of_1024_pct")
-LABELS = ("enqueue", "pick", "tick", "dequeue")
+LABELS = ("enqueue", "pick", "tick", "dequeue", "extra", "point")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The updates of all runs at one tick rate, as rows (runs, n), and where each run starts and ticks.
+
+    Shorter rows repeat their last update, which changes nothing: ``real`` says which are meant. ``counted``
+    are those after the warm-up.
+    """
+
+    hz: int
+    start_ns: np.ndarray
+    tick_offset_ns: np.ndarray
+    now: np.ndarray
+    running: np.ndarray
+    on_rq: np.ndarray
+    label: np.ndarray
+    real: np.ndarray
+    counted: np.ndarray
+
+    @property
+    def activation(self):
+        return np.cumsum(self.label == "enqueue", axis=-1) - 1
+
+    def common(self, where, now):
+        """The columns that every variant shares, of lines at ``now`` (ns), as rows and columns ``where``."""
+        run = where[0]
+        return {
+            "hz": self.hz,
+            "run": run,
+            "start_ns": self.start_ns[run],
+            "tick_offset_ns": self.tick_offset_ns[run],
+            "activation": self.activation[where],
+            "time_ns": (now - np.uint64(BASE_NS)).astype(np.int64),
+        }
 
 
 def _stack(tasks):
-    """Event arrays of different lengths as rows (runs, n), and which of the events are real.
-
-    The shorter rows repeat their last event: a second update at the same instant changes nothing.
-    """
+    """Event arrays of different lengths as rows, and which of the events are real."""
     lengths = np.array([len(task.now) for task in tasks])
     columns = np.arange(lengths.max(initial=0))
     real = columns < lengths[:, np.newaxis]
-    fields = []
+    fields = {}
     for field in ("now", "running", "on_rq", "label"):
         rows = [getattr(task, field)[np.minimum(columns, len(task.now) - 1)] for task in tasks]
-        fields.append(np.array(rows).reshape(real.shape))
-    return (*fields, real)
+        fields[field] = np.array(rows).reshape(real.shape)
+    return {**fields, "real": real}
 
 
-def _track(now, running, on_rq, variant, fields):
-    """One call for all runs; every run starts at the border of a window with nothing accrued."""
-    kernel, threshold = variant
-    return pelt.track(
-        now,
-        kernel=kernel,
-        running=running,
-        on_rq=on_rq,
-        update_threshold=threshold,
-        state=pelt.initial_state(now.shape[:-1], last_update_time=BASE_NS),
-        fields=fields,
+def _with_extra(task, mean_ns, random):
+    """A task that others' comings and goings update too, at random, so many ns apart on average."""
+    if not mean_ns or not len(task.now):
+        return task
+    first, last = int(task.now[0]), int(task.now[-1])
+    extra = np.sort(random.integers(first, last, random.poisson((last - first) / mean_ns), dtype=np.uint64))
+    where = np.searchsorted(task.now, extra, side="right")
+    return replace(
+        task,
+        now=np.insert(task.now, where, extra),
+        # An update's flags are of the time up to it, as those of the update after it.
+        running=np.insert(task.running, where, task.running[where]),
+        on_rq=np.insert(task.on_rq, where, task.on_rq[where]),
+        label=np.insert(task.label, where, "extra"),
+        phase=np.insert(task.phase, where, task.phase[where]),
     )
 
 
-def _errors(util_avg, util_now):
-    """|reported - had we updated|, in units of util_avg."""
-    return np.abs(util_avg.astype(np.int64) - util_now.astype(np.int64))
-
-
-def _of_value(error, util_now):
-    """Errors in percent of the value: infinite where that is 0, but for no error."""
-    true = util_now.astype(np.int64)
-    return np.divide(100 * error, true, out=np.where(error > 0, np.inf, 0.0), where=true > 0)
-
-
-def _of_1024(error):
-    return 100 * error / FULL_SCALE
-
-
-def _several(x, name):
-    """One or more integers, as a list of Python ints."""
-    values = np.atleast_1d(as_int(x, name, np.int64, low=0))
-    if values.ndim != 1 or not values.size:
-        raise ValueError(f"{name} has shape {values.shape}: must be one number or a sequence of at least one")
-    return values.tolist()
-
-
-def _variants(names):
-    if isinstance(names, Mapping):
-        return dict(names)
-    unknown = [name for name in names if name not in VARIANTS]
-    if unknown:
-        raise ValueError(f"variants: {unknown[0]!r} must be one of {', '.join(map(repr, VARIANTS))}")
-    return {name: VARIANTS[name] for name in names}
-
-
-def measure(
+def samples(
     *,
     hz=HZ,
-    variants=tuple(VARIANTS),
     run_ns=RUN_NS,
     period_ns=PERIOD_NS,
-    activations=ACTIVATIONS,
+    activations=None,
     warm_up_ns=WARM_UP_NS,
     starts_ns=STARTS_NS,
     tick_offsets_ns=TICK_OFFSETS_NS,
+    extra_ns=0,
+    seed=SEED,
 ):
-    """Every update of a sample of runs that begin and tick at different places of a PELT window.
-
-    Parameters
-    ----------
-    hz : int or sequence of int
-        Tick rates (CONFIG_HZ).
-    variants : sequence of str, or mapping
-        Keys of ``VARIANTS``, or other names with their ``(kernel, update_threshold)``.
-    run_ns, period_ns, activations : int
-        The task; by default the mail's 20 ms of 100 ms, 30 times.
-    warm_up_ns : int
-        Updates up to that long after the base are not counted.
-    starts_ns : sequence of int
-        First enqueues, ns after a window's border; by default every 32nd of a window.
-    tick_offsets_ns : sequence of int
-        Places of the tick grid, ns; those of a tick's length or more are left out, as they repeat others.
-
-    Returns
-    -------
-    DataFrame
-        One line per counted update, refreshed or not: ``variant``, ``hz``, ``run``, ``start_ns``,
-        ``tick_offset_ns``, ``activation``, ``label``, ``time_ns`` (since the base), ``in_window`` (place in
-        the window, 0..1023 units of 1024 ns), ``util_avg`` (reported), ``util_now`` (had this update
-        refreshed it), ``updated``, ``error``, ``of_value_pct`` (error in percent of ``util_now``),
-        ``of_1024_pct``.
-
-    Examples
-    --------
-    >>> one = measure(hz=1000, variants=("4.13+",), starts_ns=163_840, tick_offsets_ns=0, activations=29)
-    >>> last = one[one["activation"] == 28]
-    >>> last[["label", "util_avg", "util_now", "error"]].head(4).values.tolist()
-    [['enqueue', 76, 76, 0], ['pick', 76, 76, 0], ['tick', 87, 87, 0], ['tick', 87, 107, 20]]
-    """
-    chosen = _variants(variants)
+    """The runs that :func:`measure` measures, with its parameters: a Sample per tick rate."""
     rates, starts, offsets = map(
-        _several, (hz, starts_ns, tick_offsets_ns), ("hz", "starts_ns", "tick_offsets_ns")
+        several, (hz, starts_ns, tick_offsets_ns), ("hz", "starts_ns", "tick_offsets_ns")
     )
+    if activations is None:
+        activations = -(-LENGTH_NS // as_number(period_ns, "period_ns", low=1))
     count = as_number(activations, "activations", low=0)
     counted_from = BASE_NS + as_number(warm_up_ns, "warm_up_ns", low=0, high=MAX_NS)
-    parts = [pd.DataFrame()]
+    mean = as_number(extra_ns, "extra_ns", low=0, high=MAX_NS)
+    seed = as_number(seed, "seed", low=0)
     for rate in rates:
+        random = np.random.default_rng([seed, rate])
         tick = workload.tick_nsec(rate)
         grid = [(start, offset) for offset in offsets if offset < tick for start in starts]
         tasks = [
@@ -172,61 +183,191 @@ def measure(
             )
             for start, offset in grid
         ]
-        now, running, on_rq, label, real = _stack(tasks)
-        counted = real & (now > counted_from)
-        run = np.nonzero(counted)[0]
-        run_start, run_offset = np.array(grid, dtype=np.int64).reshape(-1, 2).T
-        common = {
-            "hz": rate,
-            "run": run,
-            "start_ns": run_start[run],
-            "tick_offset_ns": run_offset[run],
-            "activation": (np.cumsum(label == "enqueue", axis=-1) - 1)[counted],
-            "label": pd.Categorical(label[counted], categories=LABELS),
-            "time_ns": (now[counted] - np.uint64(BASE_NS)).astype(np.int64),
-        }
-        for name, variant in chosen.items():
-            track = _track(
-                now, running, on_rq, variant, ("util_avg", "util_now", "updated", "period_contrib")
-            )
-            reported, true = track.util_avg[counted], track.util_now[counted]
-            error = _errors(reported, true)
-            part = {
-                "variant": pd.Categorical([name] * len(run), categories=list(chosen)),
-                **common,
-                "in_window": track.period_contrib[counted].astype(np.int64),
-                "util_avg": reported.astype(np.int64),
-                "util_now": true.astype(np.int64),
-                "updated": track.updated[counted].astype(bool),
-                "error": error,
-                "of_value_pct": _of_value(error, true),
-                "of_1024_pct": _of_1024(error),
-            }
-            parts.append(pd.DataFrame(part))
+        rows = _stack([_with_extra(task, mean, random) for task in tasks])
+        start, offset = np.array(grid, dtype=np.int64).reshape(-1, 2).T
+        yield Sample(rate, start, offset, **rows, counted=rows["real"] & (rows["now"] > counted_from))
+
+
+def track_runs(now, running, on_rq, variant, fields, since=BASE_NS):
+    """One call for all runs; every run starts at the border of a window with nothing accrued."""
+    kernel, threshold = variant
+    return pelt.track(
+        now,
+        kernel=kernel,
+        running=running,
+        on_rq=on_rq,
+        update_threshold=threshold,
+        state=pelt.initial_state(now.shape[:-1], last_update_time=since),
+        fields=fields,
+    )
+
+
+def has_util(variant):
+    """Whether that kernel has util_avg: up to 4.0 a task has load_avg alone, here at its weight of 1024."""
+    return _kernel.form("pelt.update", variant[0]) != "P38"
+
+
+def signal_of(variant):
+    """What a variant reports and what it would report, as fields of pelt.track."""
+    return ("util_avg", "util_now") if has_util(variant) else ("load_avg", "load_now")
+
+
+def place_of(variant):
+    """The field that holds the place in the window; up to 4.0 that is its remainder."""
+    return "period_contrib" if has_util(variant) else "runnable_sum"
+
+
+def _errors(util_avg, util_now):
+    """|reported - had we updated|, in units of util_avg."""
+    return np.abs(util_avg.astype(np.int64) - util_now.astype(np.int64))
+
+
+def of_value(error, util_now):
+    """Errors in percent of the value: infinite where that is 0, but for no error."""
+    true = np.asarray(util_now, np.float64)
+    return np.divide(100 * error, true, out=np.where(error > 0, np.inf, 0.0), where=true > 0)
+
+
+def of_1024(error):
+    return 100 * error / FULL_SCALE
+
+
+def several(x, name):
+    """One or more integers, as a list of Python ints."""
+    values = np.atleast_1d(as_int(x, name, np.int64, low=0))
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"{name} has shape {values.shape}: must be one number or a sequence of at least one")
+    return values.tolist()
+
+
+def chosen_variants(names):
+    if isinstance(names, Mapping):
+        return dict(names)
+    known = FORMS | VARIANTS
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"variants: {unknown[0]!r} must be one of {', '.join(map(repr, known))}")
+    return {name: known[name] for name in names}
+
+
+def measure(*, variants=tuple(VARIANTS), definition="stale", **sample):
+    """Every update of a sample of runs that begin and tick at different places of a PELT window.
+
+    Parameters
+    ----------
+    variants : sequence of str, or mapping
+        Keys of ``VARIANTS`` or ``FORMS``, or other names with their ``(kernel, update_threshold)``.
+    definition : {"stale", "arithmetic", "both"}
+        What the error is: see ``DEFINITIONS``.
+    hz : int or sequence of int
+        Tick rates (CONFIG_HZ).
+    run_ns, period_ns : int
+        The task; by default the mail's 20 ms of 100 ms.
+    activations : int, optional
+        How often it wakes; None: for 3 s.
+    warm_up_ns : int
+        Updates up to that long after the base are not counted.
+    starts_ns : sequence of int
+        First enqueues, ns after a window's border; by default every 32nd of a window.
+    tick_offsets_ns : sequence of int
+        Places of the tick grid, ns; those of a tick's length or more are left out, as they repeat others.
+
+    extra_ns : int
+        0: no other updates. Else further updates at random, that many ns apart on average, as a CPU's own
+        signal has them from its other tasks.
+    seed : int
+        Of their randomness.
+
+    Returns
+    -------
+    DataFrame
+        One line per counted update, refreshed or not: ``variant``, ``hz``, ``run``, ``start_ns``,
+        ``tick_offset_ns``, ``activation``, ``label``, ``time_ns`` (since the base), ``in_window`` (place in
+        the window, 0..1023 units of 1024 ns), ``util_avg`` (reported), ``util_now`` (had this update
+        refreshed it), ``updated``, ``error``, ``of_value_pct`` (error in percent of what it is held against),
+        ``of_1024_pct``. Held against the real-valued signal there is that too, as ``continuous``. Up to 4.0,
+        which have no utilisation, it is load_avg of a weight of 1024.
+
+    Examples
+    --------
+    >>> one = measure(hz=1000, variants=("4.13+",), starts_ns=163_840, tick_offsets_ns=0, activations=29)
+    >>> last = one[one["activation"] == 28]
+    >>> last[["label", "util_avg", "util_now", "error"]].head(4).values.tolist()
+    [['enqueue', 76, 76, 0], ['pick', 76, 76, 0], ['tick', 87, 87, 0], ['tick', 87, 107, 20]]
+    """
+    chosen = chosen_variants(variants)
+    as_choice(definition, "definition", [name for name in DEFINITIONS if name != "held"])
+    parts = [pd.DataFrame()]
+    for sample_at_hz in samples(**sample):
+        parts += [_lines(sample_at_hz, name, chosen, definition) for name in chosen]
     return pd.concat(parts, ignore_index=True)
 
 
-def summary(updates):
+def _lines(sample, name, chosen, definition):
+    """The lines of one variant."""
+    variant, counted = chosen[name], sample.counted
+    where = np.nonzero(counted)
+    fields = (*signal_of(variant), "updated", place_of(variant))
+    track = track_runs(sample.now, sample.running, sample.on_rq, variant, fields)
+    reported, would_be, updated, place = (track.history[field][counted] for field in fields)
+    values = {"util_avg": reported.astype(np.int64), "util_now": would_be.astype(np.int64)}
+    if "continuous" in DEFINITIONS[definition]:
+        active = sample.running if has_util(variant) else sample.on_rq
+        values["continuous"] = pelt.continuous(sample.now, active)[counted]
+    return error_lines(
+        name,
+        chosen,
+        sample.common(where, sample.now[counted]),
+        label=sample.label[counted],
+        in_window=place.astype(np.int64) % WINDOW,
+        updated=updated.astype(bool),
+        values=values,
+        definition=definition,
+    )
+
+
+def error_lines(name, chosen, common, *, label, in_window, updated, values, definition):
+    """A variant's table: what is common to all, its values, and their error by one definition."""
+    value, truth = (values[column] for column in DEFINITIONS[definition])
+    error = np.abs(value - truth)
+    return pd.DataFrame(
+        {
+            "variant": pd.Categorical([name] * len(error), categories=list(chosen)),
+            **common,
+            "label": pd.Categorical(label, categories=LABELS),
+            "in_window": in_window,
+            **values,
+            "updated": updated,
+            "error": error,
+            "of_value_pct": of_value(error, truth),
+            "of_1024_pct": of_1024(error),
+        }
+    )
+
+
+def summary(updates, by=()):
     """The table of a measurement: how large the errors are, per variant and tick rate.
 
     Parameters
     ----------
     updates : DataFrame
         What :func:`measure` gave.
+    by : sequence of str
+        Further columns of it to tell apart, such as ``start_ns``, ``tick_offset_ns``, ``label``.
 
     Returns
     -------
     DataFrame
-        One line per ``variant`` and ``hz``. Of the errors in percent of the value (``_of_value_pct``) and
-        of full scale (``_of_1024_pct``): ``max`` over all runs, ``median_max`` (median over runs of each
-        run's largest), ``p99`` (median over runs of each run's 99th percentile, linear); ``off_pct``, the
-        share of updates with any error; ``runs`` and ``updates``.
+        One line per ``variant``, ``hz`` and what else is told apart. Of the errors in percent of the value
+        (``_of_value_pct``) and of full scale (``_of_1024_pct``): ``max`` over all runs, ``median_max``
+        (median over runs of each run's largest), ``p99`` (median over runs of each run's 99th percentile,
+        linear); ``off_pct``, the share of updates with any error; ``runs`` and ``updates``.
     """
-    key = ["variant", "hz"]
+    key = ["variant", "hz", *as_choices(by, "by", BY)]
     by_run = updates.groupby([*key, "run"], observed=True)[list(SCALES)]
     largest = by_run.max().groupby(level=key, observed=True)
     p99 = by_run.quantile(0.99).groupby(level=key, observed=True)
-    off = updates["error"].gt(0).groupby([updates["variant"], updates["hz"]], observed=True)
+    off = updates["error"].gt(0).groupby([updates[column] for column in key], observed=True)
     table = pd.concat(
         [
             largest.max().add_prefix("max_"),
@@ -275,8 +416,8 @@ def supremum(
         ``tick_offset_ns`` of a run that has the former (fit for :func:`measure`), and the number of
         ``runs``.
     """
-    chosen = _variants(variants)
-    rates = _several(hz, "hz")
+    chosen = chosen_variants(variants)
+    rates = several(hz, "hz")
     step = as_number(step_ns, "step_ns", low=1, high=WINDOW_NS)
     count = as_number(activations, "activations", low=0)
     counted_from = BASE_NS + as_number(warm_up_ns, "warm_up_ns", low=0, high=MAX_NS)
@@ -293,16 +434,16 @@ def supremum(
         running, on_rq = np.broadcast_to(task.running, now.shape), np.broadcast_to(task.on_rq, now.shape)
         counted = now > counted_from
         for name, variant in chosen.items():
-            track = _track(now, running, on_rq, variant, ("util_avg", "util_now"))
+            track = track_runs(now, running, on_rq, variant, ("util_avg", "util_now"))
             off = counted & (track.util_avg != track.util_now)
             error = _errors(track.util_avg[off], track.util_now[off])
-            of_value = _of_value(error, track.util_now[off])
+            shares = of_value(error, track.util_now[off])
             record = worst[name, rate]
             record[4] += len(starts)
-            if len(of_value) and of_value.max() > record[0]:
-                start = int(starts[np.nonzero(off)[0][of_value.argmax()]])
-                record[0], record[2], record[3] = of_value.max(), start, (BASE_NS + start + after) % tick
-            record[1] = max(record[1], _of_1024(error.max(initial=0)))
+            if len(shares) and shares.max() > record[0]:
+                start = int(starts[np.nonzero(off)[0][shares.argmax()]])
+                record[0], record[2], record[3] = shares.max(), start, (BASE_NS + start + after) % tick
+            record[1] = max(record[1], of_1024(error.max(initial=0)))
     columns = ["max_of_value_pct", "max_of_1024_pct", "start_ns", "tick_offset_ns", "runs"]
     lines = [(name, rate, *record) for (name, rate), record in worst.items()]
     return pd.DataFrame(lines, columns=["variant", "hz", *columns])
@@ -410,14 +551,14 @@ def by_spacing(variants=(WITHOUT, WITH, WITH_128), updates=2048):
     running = np.broadcast_to(np.True_, now.shape)
     cell = np.arange(WINDOW)[:, np.newaxis] * (updates + 1) + units // WINDOW
     parts = []
-    for name, variant in _variants(variants).items():
-        track = _track(now, running, running, variant, ("util_avg", "util_now", "updated"))
+    for name, variant in chosen_variants(variants).items():
+        track = track_runs(now, running, running, variant, ("util_avg", "util_now", "updated"))
         refreshes = np.bincount(cell[track.updated.astype(bool)], minlength=WINDOW * (updates + 1))
         part = {
             "variant": name,
             "spacing": spacing,
             "refreshes": refreshes.reshape(WINDOW, -1).max(axis=1),
-            "max_of_1024_pct": _of_1024(_errors(track.util_avg, track.util_now).max(axis=1)),
+            "max_of_1024_pct": of_1024(_errors(track.util_avg, track.util_now).max(axis=1)),
         }
         parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)

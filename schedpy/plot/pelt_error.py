@@ -8,6 +8,11 @@ from schedpy.plot import style
 WITHOUT, WITH = "4.13+", "4.13+ with 512"
 BIN_PCT = {"of_value_pct": 1.0, "of_1024_pct": 100 / 1024}
 WORDS = {"of_value_pct": "error, % of the value", "of_1024_pct": "error, % of 1024"}
+STATES = {
+    "running": ("of_1024_pct", "A task starts to run, from nothing"),
+    "asleep": ("of_value_pct", "A busy CPU falls asleep"),
+}
+WINDOW_NS = 1024 * 1024
 
 
 def _scale(name):
@@ -175,7 +180,7 @@ def histograms(updates, *, variants=(WITHOUT, WITH), scale="of_1024_pct"):
     return axes[: len(rates)]
 
 
-def largest(table, *, scale="of_1024_pct", mark_pct=None, ax=None):
+def largest(table, *, scale="of_1024_pct", mark_pct=None, title="Largest error over all phases", ax=None):
     """The largest error of each variant at each tick rate.
 
     Parameters
@@ -185,6 +190,7 @@ def largest(table, *, scale="of_1024_pct", mark_pct=None, ax=None):
     scale : {"of_1024_pct", "of_value_pct"}
     mark_pct : float, optional
         A line across, for instance the published figure.
+    title : str
     ax : Axes, optional
 
     Returns
@@ -207,7 +213,7 @@ def largest(table, *, scale="of_1024_pct", mark_pct=None, ax=None):
             ax.axhline(mark_pct, color=style.BLACK, linestyle=":", zorder=0, label=f"published: {mark_pct} %")
         ax.set_xticks(np.arange(len(wide)), [f"HZ={hz}" for hz in wide.index])
         ax.grid(visible=False, axis="x")
-        ax.set(ylabel=f"largest {WORDS[scale]}", title="Largest error over all phases")
+        ax.set(ylabel=f"largest {WORDS[scale]}", title=title)
         ax.margins(y=0.3)
         ax.legend(ncols=3, loc="upper left")
     return ax
@@ -280,4 +286,97 @@ def spacing(by_spacing, *, ax=None):
         )
         ax.set_ylim(0, 1.2 * by_spacing["max_of_1024_pct"].max())
         ax.legend(ncols=3, loc="upper left")
+    return ax
+
+
+def sawtooth(table, *, state, bound_pct=None, ax=None):
+    """The error of a CPU that is updated all the time, over time: it grows until a window ends.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What ``pelt_error.sawtooth`` gave.
+    state : {"running", "asleep"}
+        Of 1024 while running, of the value while asleep: the scale on which it has a bound.
+    bound_pct : float, optional
+        A line across: the bound.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        One line per variant over the time since the state began, in windows.
+    """
+    if state not in STATES:
+        raise ValueError(f"state = {state!r}: must be one of {', '.join(map(repr, STATES))}")
+    scale, began = STATES[state]
+    lines = table[table["state"] == state]
+    with style.axes(ax) as ax:
+        looks = zip(_looks(dict.fromkeys(lines["variant"])), ("-", "--", ":"), strict=False)
+        for (variant, colour, _), dashes in looks:
+            own = lines[lines["variant"] == variant]
+            ax.plot(own["time_ns"] / WINDOW_NS, own[scale], color=colour, linestyle=dashes, label=variant)
+        if bound_pct is not None:
+            ax.axhline(bound_pct, color=style.BLACK, linewidth=1, label=f"bound: {bound_pct:.2f} %")
+        ax.set(xlabel="time, windows of 1024 * 1024 ns", ylabel=WORDS[scale], title=began)
+        ax.set_ylim(0, 1.45 * max(lines[scale].max(), bound_pct or 0))
+        ax.legend(ncols=2, loc="upper right")
+    return ax
+
+
+def sawteeth(table, bounds):
+    """:func:`sawtooth` of both states side by side, on a new figure: an array of two Axes.
+
+    ``bounds`` is what ``pelt_error.bounds`` gave.
+    """
+    axes = style.grid(1, 2, size=(11.0, 4.2))[0]
+    for ax, state, bound in zip(axes, STATES, bounds, strict=True):
+        sawtooth(table, state=state, bound_pct=bound, ax=ax)
+    return axes
+
+
+def extra(by_extra, *, ax=None):
+    """The largest error of the value of single runs, over how far apart further updates are.
+
+    Parameters
+    ----------
+    by_extra : DataFrame
+        What ``pelt_error.by_extra`` gave.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        Per variant a marker at the median run, and a bar from the least to the largest; above each how
+        many of the updates that were skipped the variant refreshes.
+    """
+    variants = list(dict.fromkeys(by_extra["variant"]))
+    gaps = by_extra["extra_ns"].unique()
+    with style.axes(ax) as ax:
+        for number, (variant, colour, marker) in enumerate(_looks(variants)):
+            lines = by_extra[by_extra["variant"] == variant]
+            place = np.arange(len(lines)) + (number - (len(variants) - 1) / 2) * 0.2
+            middle = lines["median_pct"].to_numpy()
+            spread = [middle - lines["least_pct"], lines["max_pct"] - middle]
+            ax.errorbar(place, middle, spread, fmt=marker, color=colour, label=variant)
+            for x, top, caught in zip(place, lines["max_pct"], lines["caught_pct"], strict=True):
+                if caught:
+                    ax.annotate(
+                        f"{caught:.1f} %\ncaught",
+                        (x, top),
+                        (0, 5),
+                        textcoords="offset points",
+                        ha="center",
+                        fontsize=8,
+                    )
+        words = [f"every {gap / 1e6:g} ms" if gap else "none" for gap in gaps]
+        ax.set_xticks(np.arange(len(gaps)), words)
+        ax.grid(visible=False, axis="x")
+        ax.set_ylim(0, 1.35 * by_extra["max_pct"].max())
+        ax.set(
+            xlabel="further updates, on average",
+            ylabel="largest " + WORDS["of_value_pct"],
+            title="What further updates do to the patch",
+        )
+        ax.legend(ncols=2, loc="upper left")
     return ax
