@@ -211,7 +211,7 @@ timed = pelt_error.time_refresh()
 save("02_refresh_time", timed.quantile([0.25, 0.5, 0.75]).rename_axis("quantile"))
 
 # %%
-price = pelt_error.price(pelt_error.refreshes(), timed)
+price = pelt_error.price(pelt_error.refreshes(hz=(250, 1000)), timed)
 save("02_price", price)
 
 # %% [markdown]
