@@ -122,11 +122,15 @@ $(VENV)/lint: $(VENV)/installed pyproject.toml
 
 core:
 	mkdir -p build/core
-	for flags in '' '-g -fsanitize=address,undefined -fno-sanitize-recover=all'; do
+	for flags in '' '-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all'; do
 		echo "== the core, $${flags:-warnings are errors}"
+		compile="$(CC) -std=c11 -O3 -Wall -Wextra -Wconversion -Wpedantic -Werror $$flags -Icsrc"
+		for part in csrc/core/*.c; do
+			$$compile -c "$$part" -o build/core/"$$(basename "$$part" .c)".o
+		done
 		for test in csrc/tests/test_*.c; do
 			program=build/core/$$(basename "$$test" .c)
-			$(CC) -std=c11 -O3 -Wall -Wextra -Wconversion -Wpedantic -Werror $$flags -Icsrc "$$test" csrc/core/*.c -o "$$program" -lm
+			$$compile "$$test" build/core/*.o -o "$$program" -lm
 			"$$program"
 		done
 	done

@@ -108,6 +108,7 @@ def _track(
     load_avg_max: int,
     update_threshold: int,
     index: np.ndarray | None = None,
+    path: str | None = None,
     /,
 ) -> None: ...
 
@@ -147,6 +148,8 @@ pelt_track_irq_v5_7 = _track
 pelt_track_irq_v4_15_32bit = _track
 pelt_track_irq_v5_7_32bit = _track
 
+# the paths of this machine, best last; any can be asked for by the last argument of a pelt_track_*
+def pelt_paths() -> list[str]: ...
 def pelt_start_of_entities(state: np.ndarray, index: np.ndarray, now: np.ndarray, /) -> None: ...
 
 # em: a table is an array (n, 5) of uint64: frequency, power, performance, cost, inefficient

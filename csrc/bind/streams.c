@@ -8,73 +8,15 @@
  * is; any other is copied into scratch chunk by chunk, a broadcast one (stride
  * 0) is written there once and stays.
  */
-#include "bind.h"
-
-#include "core/pelt.h"
+#include "walk.h"
 
 #define CHUNK 512
-#define EVENTS_BETWEEN_SIGNALS (1 << 20)
-
-#define STATE_FIELDS 8
-_Static_assert(sizeof(struct pelt_avg) == STATE_FIELDS * sizeof(u64), "the state is a row of u64");
-
-/* Events: five columns of u64 and two of bool, in the order of struct pelt_events. */
-enum { NOW, WEIGHT, RUNNABLE, SCALE_FREQ, SCALE_CPU, RUNNING, ON_RQ, EVENT_COLUMNS };
-/* History: the fields of struct pelt_history, in its order. */
-enum { UPDATED = 11, HISTORY_COLUMNS };
 
 struct scratch {
 	u64 wide[RUNNING][CHUNK];
 	u8 narrow[EVENT_COLUMNS - RUNNING][CHUNK];
 	const char *filled_from[EVENT_COLUMNS];	/* broadcast columns: the entry that is there */
 };
-
-/* Where an array is while the streams are walked; data NULL: the column is not there. */
-struct walker {
-	char *data;
-	const npy_intp *steps;
-	npy_intp last_step;
-};
-
-struct walk {
-	int ndim;
-	const npy_intp *shape;
-	npy_intp n;
-	struct walker state;
-	struct walker events[EVENT_COLUMNS];
-	struct walker history[HISTORY_COLUMNS];
-	const u64 *index;	/* one stream: the row of the state that each event is of; or NULL */
-	npy_intp entities;
-};
-
-static void advance(struct walker *w, npy_intp axis, npy_intp count)
-{
-	if (w->data)
-		w->data += w->steps[axis] * count;
-}
-
-static void advance_all(struct walk *walk, npy_intp axis, npy_intp count)
-{
-	advance(&walk->state, axis, count);
-	for (int c = 0; c < EVENT_COLUMNS; c++)
-		advance(&walk->events[c], axis, count);
-	for (int c = 0; c < HISTORY_COLUMNS; c++)
-		advance(&walk->history[c], axis, count);
-}
-
-/* On to the next stream, the last leading axis first; false after the last one. */
-static bool next_stream(struct walk *walk, npy_intp *index)
-{
-	for (int axis = walk->ndim - 2; axis >= 0; axis--) {
-		if (++index[axis] < walk->shape[axis]) {
-			advance_all(walk, axis, 1);
-			return true;
-		}
-		advance_all(walk, axis, 1 - walk->shape[axis]);
-		index[axis] = 0;
-	}
-	return false;
-}
 
 static void gather(char *to, const char *from, npy_intp step, npy_intp count, size_t size)
 {
@@ -125,33 +67,6 @@ static struct pelt_events events_from(const struct walk *walk, struct scratch *s
 		.index = walk->index ? walk->index + first : NULL,
 		.entities = (u64)walk->entities,
 	};
-}
-
-static struct pelt_history history_from(const struct walk *walk, npy_intp first)
-{
-	void *c[HISTORY_COLUMNS];
-
-	for (int i = 0; i < HISTORY_COLUMNS; i++) {
-		const struct walker *w = &walk->history[i];
-
-		c[i] = w->data ? w->data + first * w->last_step : NULL;
-	}
-	return (struct pelt_history){
-		.last_update_time = c[0], .load_sum = c[1], .runnable_sum = c[2],
-		.util_sum = c[3], .period_contrib = c[4], .load_avg = c[5],
-		.runnable_avg = c[6], .util_avg = c[7], .load_now = c[8],
-		.runnable_now = c[9], .util_now = c[10], .updated = c[UPDATED],
-	};
-}
-
-/* A signal handler may raise: -1 then, with the exception set and the GIL held. */
-static int let_signals_in(PyThreadState **thread)
-{
-	PyEval_RestoreThread(*thread);
-	if (PyErr_CheckSignals() < 0)
-		return -1;
-	*thread = PyEval_SaveThread();
-	return 0;
 }
 
 static int track_streams(pelt_track_fn *track, struct walk *walk, const struct pelt_params *params)
@@ -358,7 +273,10 @@ static int take_params(struct pelt_params *params, PyArrayObject *inverse)
 	return 0;
 }
 
-/* (state, events, history, inverse, load_avg_max, update_threshold, index = None): state is changed in place. */
+/*
+ * (state, events, history, inverse, load_avg_max, update_threshold, index=None,
+ * path=best): state is changed in place.
+ */
 static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 {
 	struct pelt_params params;
@@ -367,9 +285,15 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 	PyObject *events, *history, *index = Py_None;
 	unsigned long long threshold;
 	unsigned int load_avg_max;
+	pelt_lanes_fn *lanes;
+	const char *name = NULL;
+	int path, failed;
 
-	if (!PyArg_ParseTuple(args, "O!OOO!IK|O", &PyArray_Type, &state, &events, &history,
-			      &PyArray_Type, &inverse, &load_avg_max, &threshold, &index))
+	if (!PyArg_ParseTuple(args, "O!OOO!IK|Oz", &PyArray_Type, &state, &events, &history,
+			      &PyArray_Type, &inverse, &load_avg_max, &threshold, &index, &name))
+		return NULL;
+	path = lanes_path(name);
+	if (path < 0)
 		return NULL;
 	params.load_avg_max = load_avg_max;
 	params.update_threshold = threshold;
@@ -377,7 +301,12 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 	    take_history(&walk, history) < 0 || take_index(&walk, index) < 0 ||
 	    take_state(&walk, state) < 0)
 		return NULL;
-	if (PyArray_SIZE(state) > 0 && track_streams(track, &walk, &params) < 0)
+	if (PyArray_SIZE(state) == 0)
+		Py_RETURN_NONE;
+	lanes = lanes_that_serve(&walk, track, &params, path);
+	failed = lanes ? track_lanes(lanes, &walk, track, &params)
+		       : track_streams(track, &walk, &params);
+	if (failed)
 		return NULL;
 	Py_RETURN_NONE;
 }
@@ -434,6 +363,7 @@ PELT_FORMS(DEFINE_METHOD)
 static PyMethodDef methods[] = {
 	PELT_FORMS(LIST_METHOD)
 	{ "pelt_start_of_entities", start_of_entities, METH_VARARGS, NULL },
+	{ "pelt_paths", pelt_paths, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How fast pelt.track is beside the same rule in numba, in plain Python, and beside scipy's lfilter.
+
+All is measured in one process: rounds in which every candidate runs once, in an order shuffled anew. A
+ratio is of two calls of one round, so that what else the machine does falls on both; given are the median
+and the middle half of the rounds. The row A/A, numba beside itself, says what such a ratio is worth.
+
+    python benchmarks/ratios.py
+    python benchmarks/ratios.py --quick --plot build/ratios.png
+
+The numba rule keeps only the sums behind the averages asked for; pelt.track checks its arguments, and
+keeps and returns the whole state.
+"""
+
+import argparse
+import os
+import platform
+import random
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import perf_counter_ns
+
+import numba_pelt as rule
+import numpy as np
+from scipy.signal import lfilter
+
+from schedpy import pelt, workload
+
+PATH = "SCHEDPY_PELT_PATH"
+BOTH = ("util_avg", "load_avg")
+START = np.uint64(10**9)
+
+#: The ratios asked for: row -> path -> at least so many times as fast.
+TARGETS = {
+    "one stream": {"avx512": 2.0, "avx2": 1.2, "portable": 1.2},
+    "many streams": {"avx512": 4.0, "avx2": 2.2, "portable": 1.2},
+    "many streams + load_avg": {"avx512": 3.0, "avx2": 2.3, "portable": 1.0},
+    "interleaved": {"avx512": 1.4, "avx2": 1.4, "portable": 1.2},
+    "two threads": {"avx512": 1.7, "avx2": 1.7, "portable": 1.7},
+    "plain Python": {"avx512": 100, "avx2": 100, "portable": 100},
+    "lfilter": {"avx512": 1.0, "avx2": 1.0, "portable": 1.0},
+}
+
+
+def paths():
+    """The paths of this machine, the best first."""
+    one = np.zeros((2, 1), np.uint64)
+    found = []
+    for path in ("avx512", "avx2", "portable"):
+        try:
+            by_path(path, lambda: pelt.track(one, kernel="6.1", running=True))()
+        except ValueError:
+            continue
+        found.append(path)
+    return found
+
+
+def by_path(path, call):
+    def run():
+        os.environ[PATH] = path
+        try:
+            return call()
+        finally:
+            del os.environ[PATH]
+
+    return run
+
+
+def mixes(rng, streams, n):
+    """Clocks and flags (streams, n) by the name of the mix."""
+
+    def of(deltas):
+        return START + np.cumsum(deltas, axis=1).astype(np.uint64), rng.random((streams, n)) < 0.5
+
+    shape = (streams, n)
+    yield "1-4 ms", *of(rng.integers(1_000_000, 4_000_000, shape))
+    yield "below a window", *of(rng.integers(1000, 900_000, shape))
+    task = workload.periodic(20_000_000, 100_000_000, n // 7 + 2, hz=250, start_ns=int(START))
+    late = np.uint64(32768) * np.arange(streams, dtype=np.uint64)[:, np.newaxis]
+    yield "20/100 ms", task.now[:n] + late, np.tile(task.running[:n], (streams, 1))
+    asleep = rng.random(shape) < 0.2
+    longs = rng.integers(10**8, 10**11, shape)
+    yield "long sleeps", *of(np.where(asleep, longs, rng.integers(10**6, 4 * 10**6, shape)))
+
+
+def measure(candidates, rounds):
+    """ns of every candidate in every round."""
+    times = {name: [] for name in candidates}
+    for _ in range(rounds):
+        order = list(candidates)
+        random.shuffle(order)
+        for name in order:
+            start = perf_counter_ns()
+            candidates[name]()
+            times[name].append(perf_counter_ns() - start)
+    return {name: np.array(each) for name, each in times.items()}
+
+
+def quartiles(base, times):
+    return np.percentile(base / times, [25, 50, 75])
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, row, mix, path, ratios, ns):
+        target = TARGETS.get(row, {}).get(path)
+        self.rows.append((row, mix, path, ratios, ns, target))
+        verdict = "" if target is None else f"{target:6g}  {'met' if ratios[1] >= target else 'MISSED'}"
+        low, mid, high = (f"{r:.2f}" if r < 100 else f"{r:.0f}" for r in ratios)
+        print(f"{row:24} {mix:15} {path:9} {ns:9.2f}   {mid:>6} ({low} .. {high}){'':3}{verdict}", flush=True)
+
+
+def beside_numba(table, row, found, mix, base, track, events, rounds):
+    candidates = {"numba": base, "A/A": base} | {path: by_path(path, track) for path in found}
+    times = measure(candidates, rounds)
+    for name, each in times.items():
+        if name != "numba":
+            table.add(row, mix, name, quartiles(times["numba"], each), np.median(each) / events)
+    table.add(row, mix, "numba", np.ones(3), np.median(times["numba"]) / events)
+
+
+def one_call(now, running, fields):
+    """The numba call and ours, after both have been seen to give the same."""
+    if fields == BOTH:
+        base = partial(rule.util_and_load_avg, now, running, np.uint64(1024))
+        outputs = base()
+    else:
+        base = partial(rule.util_avg, now, running)
+        outputs = (base(),)
+    track = partial(pelt.track, now, kernel="6.1", running=running, fields=fields)
+    for path in paths():
+        got = by_path(path, track)()
+        for name, output in zip(fields, outputs, strict=True):
+            assert np.array_equal(got.history[name], output), f"{name} by {path} is not numba's"
+    return base, track
+
+
+def streams(table, rng, found, rounds, n):
+    for row, shape, fields in (
+        ("one stream", (1, n), ("util_avg",)),
+        ("many streams", (256, n // 256), ("util_avg",)),
+        ("many streams + load_avg", (256, n // 256), BOTH),
+    ):
+        for mix, now, running in mixes(rng, *shape):
+            base, track = one_call(now, running, fields)
+            beside_numba(table, row, found, mix, base, track, n, rounds)
+
+
+def interleaved(table, rng, found, rounds, n):
+    for mix, now, running in mixes(rng, 1, n):
+        now, running = now[0], running[0]
+        index = rng.integers(0, 64, n).astype(np.uint64)
+        base = partial(rule.interleaved_util_avg, now, running, index, 64)
+        track = partial(pelt.track, now, kernel="6.1", running=running, index=index)
+        assert np.array_equal(track().util_avg, base())
+        beside_numba(table, "interleaved", found, mix, base, track, n, rounds)
+
+
+def two_threads(table, rng, found, rounds, n):
+    mix, now, running = next(mixes(rng, 512, n // 512))
+    track = partial(pelt.track, now, kernel="6.1", running=running)
+    for path in found:
+        times = measure(
+            {k: by_path(path, partial(track, threads=k)) for k in (1, 2)},
+            rounds,
+        )
+        table.add("two threads", mix, path, quartiles(times[1], times[2]), np.median(times[2]) / n)
+
+
+def plain_python(table, rng, found, rounds, n):
+    for mix, now, running in mixes(rng, 64, n // 64):
+        few, flags = now[:1].tolist()[0], running[:1].tolist()[0]
+        loop = partial(rule.python_util_avg, few, flags)
+        track = partial(pelt.track, now, kernel="6.1", running=running)
+        assert loop() == track().util_avg[0].tolist()
+        times = measure({"loop": loop} | {path: by_path(path, track) for path in found}, rounds)
+        for path in found:
+            per_event = times["loop"] / len(few) / (times[path] / now.size)
+            table.add(
+                "plain Python",
+                mix,
+                path,
+                np.percentile(per_event, [25, 50, 75]),
+                np.median(times[path]) / now.size,
+            )
+
+
+def beside_lfilter(table, rng, found, rounds, n):
+    """One window an event: the recursion is y' = y r + (1 - r) x, no integers."""
+    shape = (256, n // 256)
+    now = np.broadcast_to(START + np.uint64(2**20) * np.arange(shape[1], dtype=np.uint64), shape).copy()
+    running = rng.random(shape) < 0.5
+    decay = 0.5 ** (1 / 32)
+    signal = running.astype(float)
+    smooth = partial(lfilter, [(1 - decay) * 1024], [1, -decay], signal)
+    track = partial(pelt.track, now, kernel="6.1", running=running)
+    assert np.abs(smooth()[:, 1:] - track().util_avg[:, 1:]).max() < 25
+    times = measure({"lfilter": smooth} | {path: by_path(path, track) for path in found}, rounds)
+    for path in found:
+        table.add(
+            "lfilter",
+            "1024-us grid",
+            path,
+            quartiles(times["lfilter"], times[path]),
+            np.median(times[path]) / n,
+        )
+
+
+def plot(table, path):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in table.rows if row[0] not in ("plain Python",) and row[2] not in ("numba",)]
+    figure, axes = plt.subplots(figsize=(9, 0.24 * len(rows) + 1.2), layout="constrained")
+    colours = {"avx512": "C0", "avx2": "C1", "portable": "C2", "A/A": "0.5"}
+    for y, (_, _, name, (low, mid, high), _, target) in enumerate(reversed(rows)):
+        axes.plot([low, high], [y, y], color=colours[name], lw=2)
+        axes.plot(mid, y, "o", color=colours[name], ms=5)
+        if target is not None:
+            axes.plot(target, y, "|", color="black", ms=9)
+    axes.set_yticks(range(len(rows)), [f"{r[0]}, {r[1]}, {r[2]}" for r in reversed(rows)], fontsize=7)
+    axes.axvline(1, color="0.7", lw=0.8, zorder=0)
+    axes.set_xscale("log")
+    axes.set_xlabel("times as fast (median and middle half of the rounds; tick: the target)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+    print(f"\n{path}")
+
+
+def machine():
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    load = os.getloadavg()[0]
+    return f"{model}, {os.cpu_count()} CPUs, load {load:.1f}, Python {platform.python_version()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter streams: a minute")
+    parser.add_argument("--plot", type=Path, default=Path("build/ratios.png"), help="where the picture goes")
+    options = parser.parse_args()
+    rounds, n = (9, 2**18) if options.quick else (31, 2**20)
+    rng = np.random.default_rng(1)
+    found, table = paths(), Table()
+
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine()}")
+    print(f"{rounds} rounds of {n} events; ratio: median (middle half)\n")
+    print(f"{'row':24} {'mix':15} {'path':9} {'ns/event':>9}   {'times as fast':22} target")
+    streams(table, rng, found, rounds, n)
+    interleaved(table, rng, found, rounds, n)
+    two_threads(table, rng, found, rounds, 2**20 if options.quick else 2**21)
+    plain_python(table, rng, found, min(rounds, 15), n // 4)
+    beside_lfilter(table, rng, found, rounds, n)
+    plot(table, options.plot)
+
+
+if __name__ == "__main__":
+    main()
