@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The clock functions without Python: a few known answers, and inputs that must not trap. */
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "check.h"
 #include "core/clock.h"
-
-static int failures;
-
-static void check(const char *what, u64 ours, u64 expected)
-{
-	if (ours == expected)
-		return;
-	printf("%s: %" PRIu64 ", expected %" PRIu64 "\n", what, ours, expected);
-	failures++;
-}
 
 static void check_mult_shift(u32 from, u32 to, u32 maxsec, u32 mult, u32 shift)
 {
@@ -49,6 +37,5 @@ int main(void)
 	check_pelt_step(3000, 0, 2, 2048);
 	check_pelt_step(0, 1, 0, 0);
 	check_pelt_step(5, UINT64_MAX, 0, UINT64_MAX);
-	printf("clock: %s\n", failures ? "FAILED" : "ok");
-	return failures != 0;
+	return verdict("clock");
 }

@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Energy model and placement without Python: a few known answers, and inputs that must not trap. */
-#include <inttypes.h>
-#include <stdio.h>
-
+#include "check.h"
 #include "core/eas.h"
-
-static int failures;
-
-static void check(const char *what, u64 ours, u64 expected)
-{
-	if (ours == expected)
-		return;
-	printf("%s: %" PRIu64 ", expected %" PRIu64 "\n", what, ours, expected);
-	failures++;
-}
 
 /* The vendor's model of the Pixel 4: kHz and mW. */
 static const u64 little_freq[] = { 300000,  403200,  499200,  576000,  672000,  768000,
@@ -131,6 +119,5 @@ int main(void)
 	check_tables();
 	check_phase_4();
 	check_nonsense();
-	printf("em: %s\n", failures ? "FAILED" : "ok");
-	return failures != 0;
+	return verdict("em");
 }

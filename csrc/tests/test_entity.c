@@ -1,25 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What surrounds the PELT update, without Python: a few known answers, and operands that must not trap. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/attach.h"
 #include "core/clock_pelt.h"
 #include "core/util_est.h"
 #include "core/weight.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static int failures;
-
-static void check(const char *what, u64 ours, u64 expected)
-{
-	if (ours == expected)
-		return;
-	printf("%s: %" PRIu64 ", expected %" PRIu64 "\n", what, ours, expected);
-	failures++;
-}
 
 static u64 load_left(attach_fn *detach)
 {
@@ -138,6 +127,5 @@ int main(void)
 {
 	check_known_answers();
 	check_nothing_traps();
-	printf("entity: %s\n", failures ? "FAILED" : "ok");
-	return failures != 0;
+	return verdict("entity");
 }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* PELT without Python: a few known answers, and states and parameters that must not trap. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "check.h"
 #include "core/pelt.h"
 #include "core/weight.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static int failures;
 static u32 inverse[PELT_HALF_LIFE_LIMIT];
-
-static void check(const char *what, u64 ours, u64 expected)
-{
-	if (ours == expected)
-		return;
-	printf("%s: %" PRIu64 ", expected %" PRIu64 "\n", what, ours, expected);
-	failures++;
-}
 
 static struct pelt_params params_of(u32 half_life, u32 load_avg_max, u64 threshold)
 {
@@ -168,6 +158,5 @@ int main(void)
 	check_unread_column();
 	check_index();
 	check_nothing_traps();
-	printf("pelt: %s\n", failures ? "FAILED" : "ok");
-	return failures != 0;
+	return verdict("pelt");
 }
