@@ -2,7 +2,8 @@
 """The rule of 5.7 .. 6.19 for a task in numba: what the core is compared with.
 
 Written as one would write it for speed: only the sums behind the averages asked for, 64-bit integers
-throughout, one pass, nothing kept but the answers. Every stream starts at zero at its first event.
+throughout, one pass, nothing kept but the answers, which go into arrays of the caller's. Every stream
+starts at zero at its first event.
 """
 
 import numpy as np
@@ -23,9 +24,8 @@ def _decay(value, shift, factor):
 
 
 @njit(nogil=True)
-def util_avg(now, running):
+def util_avg(now, running, out):
     """util_avg of streams (streams, n), queued while they run."""
-    out = np.empty(now.shape, np.uint64)
     for s in range(now.shape[0]):
         last, contrib, total, average = now[s, 0], U0, U0, U0
         for i in range(now.shape[1]):
@@ -52,13 +52,11 @@ def util_avg(now, running):
                 if periods & LOW:
                     average = total // (LOAD_AVG_MAX - U1024 + rest)
             out[s, i] = average
-    return out
 
 
 @njit(nogil=True)
-def util_and_load_avg(now, running, weight):
+def util_and_load_avg(now, running, weight, util_out, load_out):
     """As util_avg, with the load_avg of a task of that weight."""
-    util_out, load_out = np.empty(now.shape, np.uint64), np.empty(now.shape, np.uint64)
     for s in range(now.shape[0]):
         last, contrib, util, load, util_average, load_average = now[s, 0], U0, U0, U0, U0, U0
         for i in range(now.shape[1]):
@@ -90,13 +88,11 @@ def util_and_load_avg(now, running, weight):
                     load_average = weight * load // divider
             util_out[s, i] = util_average
             load_out[s, i] = load_average
-    return util_out, load_out
 
 
 @njit(nogil=True)
-def interleaved_util_avg(now, running, index, entities):
+def interleaved_util_avg(now, running, index, entities, out):
     """util_avg of one stream (n,) of the events of many entities."""
-    out = np.empty(now.shape, np.uint64)
     lasts, contribs = np.zeros(entities, np.uint64), np.zeros(entities, np.uint64)
     totals, averages = np.zeros(entities, np.uint64), np.zeros(entities, np.uint64)
     for i in range(now.size - 1, -1, -1):
@@ -126,7 +122,6 @@ def interleaved_util_avg(now, running, index, entities):
             if periods & LOW:
                 averages[e] = totals[e] // (LOAD_AVG_MAX - U1024 + rest)
         out[i] = averages[e]
-    return out
 
 
 def python_util_avg(now, running):

@@ -8,14 +8,16 @@ and the middle half of the rounds. The row A/A, numba beside itself, says what s
     python benchmarks/ratios.py
     python benchmarks/ratios.py --quick --plot build/ratios.png
 
-The numba rule keeps only the sums behind the averages asked for; pelt.track checks its arguments, and
-keeps and returns the whole state.
+Both write into arrays made before: the first touch of new memory costs as much as some of the paths do. The
+numba rule keeps only the sums behind the averages asked for; pelt.track checks its arguments, and keeps
+and returns the whole state.
 """
 
 import argparse
 import os
 import platform
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -124,17 +126,17 @@ def beside_numba(table, row, found, mix, base, track, events, rounds):
 
 def one_call(now, running, fields):
     """The numba call and ours, after both have been seen to give the same."""
+    theirs, ours = ({name: np.zeros(now.shape, np.uint64) for name in fields} for _ in range(2))
     if fields == BOTH:
-        base = partial(rule.util_and_load_avg, now, running, np.uint64(1024))
-        outputs = base()
+        base = partial(rule.util_and_load_avg, now, running, np.uint64(1024), *theirs.values())
     else:
-        base = partial(rule.util_avg, now, running)
-        outputs = (base(),)
-    track = partial(pelt.track, now, kernel="6.1", running=running, fields=fields)
+        base = partial(rule.util_avg, now, running, *theirs.values())
+    base()
+    track = partial(pelt.track, now, kernel="6.1", running=running, fields=fields, out=ours)
     for path in paths():
-        got = by_path(path, track)()
-        for name, output in zip(fields, outputs, strict=True):
-            assert np.array_equal(got.history[name], output), f"{name} by {path} is not numba's"
+        by_path(path, track)()
+        for name in fields:
+            assert np.array_equal(ours[name], theirs[name]), f"{name} by {path} is not numba's"
     return base, track
 
 
@@ -153,24 +155,42 @@ def interleaved(table, rng, found, rounds, n):
     for mix, now, running in mixes(rng, 1, n):
         now, running = now[0], running[0]
         index = rng.integers(0, 64, n).astype(np.uint64)
-        base = partial(rule.interleaved_util_avg, now, running, index, 64)
-        track = partial(pelt.track, now, kernel="6.1", running=running, index=index)
-        assert np.array_equal(track().util_avg, base())
+        theirs, ours = np.zeros((2, n), np.uint64)
+        base = partial(rule.interleaved_util_avg, now, running, index, 64, theirs)
+        out = {"util_avg": ours}
+        track = partial(pelt.track, now, kernel="6.1", running=running, index=index, out=out)
+        base()
+        track()
+        assert np.array_equal(ours, theirs)
         beside_numba(table, "interleaved", found, mix, base, track, n, rounds)
 
 
 def two_threads(table, rng, found, rounds, n):
+    """Each beside itself with one thread; what numba's rule gains tells what the machine lets one gain."""
+    n = max(n, 2**20) * 2
     mix, now, running = next(mixes(rng, 512, n // 512))
-    track = partial(pelt.track, now, kernel="6.1", running=running)
-    for path in found:
-        times = measure(
-            {k: by_path(path, partial(track, threads=k)) for k in (1, 2)},
-            rounds,
-        )
-        table.add("two threads", mix, path, quartiles(times[1], times[2]), np.median(times[2]) / n)
+    out = np.zeros(now.shape, np.uint64)
+    track = partial(pelt.track, now, kernel="6.1", running=running, out={"util_avg": out})
+    halves = np.s_[:256], np.s_[256:]
+    with ThreadPoolExecutor(2) as pool:
+
+        def numba(threads):
+            if threads == 1:
+                return rule.util_avg(now, running, out)
+            return list(pool.map(lambda half: rule.util_avg(now[half], running[half], out[half]), halves))
+
+        numba(1)
+        calls = {
+            path: lambda threads, path=path: by_path(path, partial(track, threads=threads))()
+            for path in found
+        }
+        for name, call in {"numba": numba, **calls}.items():
+            times = measure({k: partial(call, k) for k in (1, 2)}, rounds)
+            table.add("two threads", mix, name, quartiles(times[1], times[2]), np.median(times[2]) / n)
 
 
 def plain_python(table, rng, found, rounds, n):
+    rounds, n = min(rounds, 15), n // 4
     for mix, now, running in mixes(rng, 64, n // 64):
         few, flags = now[:1].tolist()[0], running[:1].tolist()[0]
         loop = partial(rule.python_util_avg, few, flags)
@@ -195,7 +215,7 @@ def beside_lfilter(table, rng, found, rounds, n):
     running = rng.random(shape) < 0.5
     decay = 0.5 ** (1 / 32)
     signal = running.astype(float)
-    smooth = partial(lfilter, [(1 - decay) * 1024], [1, -decay], signal)
+    smooth = partial(lfilter, [(1 - decay) * 1024], [1, -decay], signal)  # it has no out=
     track = partial(pelt.track, now, kernel="6.1", running=running)
     assert np.abs(smooth()[:, 1:] - track().util_avg[:, 1:]).max() < 25
     times = measure({"lfilter": smooth} | {path: by_path(path, track) for path in found}, rounds)
@@ -209,15 +229,28 @@ def beside_lfilter(table, rng, found, rounds, n):
         )
 
 
+GROUPS = {
+    "streams": streams,
+    "interleaved": interleaved,
+    "threads": two_threads,
+    "python": plain_python,
+    "lfilter": beside_lfilter,
+}
+
+
 def plot(table, path):
     import matplotlib as mpl
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    rows = [row for row in table.rows if row[0] not in ("plain Python",) and row[2] not in ("numba",)]
+    rows = [
+        row
+        for row in table.rows
+        if row[0] not in ("plain Python",) and (row[0] == "two threads" or row[2] != "numba")
+    ]
     figure, axes = plt.subplots(figsize=(9, 0.24 * len(rows) + 1.2), layout="constrained")
-    colours = {"avx512": "C0", "avx2": "C1", "portable": "C2", "A/A": "0.5"}
+    colours = {"avx512": "C0", "avx2": "C1", "portable": "C2", "A/A": "0.5", "numba": "0.5"}
     for y, (_, _, name, (low, mid, high), _, target) in enumerate(reversed(rows)):
         axes.plot([low, high], [y, y], color=colours[name], lw=2)
         axes.plot(mid, y, "o", color=colours[name], ms=5)
@@ -249,6 +282,7 @@ def main():
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter streams: a minute")
     parser.add_argument("--plot", type=Path, default=Path("build/ratios.png"), help="where the picture goes")
+    parser.add_argument("--only", choices=[*GROUPS], help="these rows alone")
     options = parser.parse_args()
     rounds, n = (9, 2**18) if options.quick else (31, 2**20)
     rng = np.random.default_rng(1)
@@ -257,11 +291,9 @@ def main():
     print(f"{datetime.now(UTC):%Y-%m-%d}, {machine()}")
     print(f"{rounds} rounds of {n} events; ratio: median (middle half)\n")
     print(f"{'row':24} {'mix':15} {'path':9} {'ns/event':>9}   {'times as fast':22} target")
-    streams(table, rng, found, rounds, n)
-    interleaved(table, rng, found, rounds, n)
-    two_threads(table, rng, found, rounds, 2**20 if options.quick else 2**21)
-    plain_python(table, rng, found, min(rounds, 15), n // 4)
-    beside_lfilter(table, rng, found, rounds, n)
+    for name, group in GROUPS.items():
+        if options.only in (None, name):
+            group(table, rng, found, rounds, n)
     plot(table, options.plot)
 
 

@@ -7,6 +7,7 @@ wanted range exactly is refused.
 
 import math
 import operator
+from functools import cache
 
 import numpy as np
 
@@ -97,11 +98,16 @@ def _from_objects(array, name, time):
     return exact
 
 
+_limits = cache(np.iinfo)
+
+
 def _check_range(array, name, low, high):
     if array.size == 0 or array.dtype.kind == "b":
         return
-    if array.dtype.kind in "iu" and low <= np.iinfo(array.dtype).min and np.iinfo(array.dtype).max <= high:
-        return
+    if array.dtype.kind in "iu":
+        limits = _limits(array.dtype)
+        if low <= limits.min and limits.max <= high:
+            return
     lowest, highest = int(array.min()), int(array.max())
     if lowest >= low and highest <= high:
         return
@@ -154,7 +160,7 @@ def as_int(x, name, dtype=None, *, low=None, high=None, time=False):
         )
         dtype = np.uint64 if unsigned else np.int64
     dtype = np.dtype(dtype)
-    limits = np.iinfo(dtype)
+    limits = _limits(dtype)
     low = limits.min if low is None else low
     high = limits.max if high is None else high
     _check_range(array, name, low, high)
@@ -182,6 +188,8 @@ def as_bool(x, name):
 
 def as_number(x, name, *, low=None, high=None):
     """One Python int."""
+    if type(x) is int and -(2**63) <= x < 2**63 and (low is None or low <= x) and (high is None or x <= high):
+        return x
     array = as_int(x, name, low=low, high=high)
     if array.ndim:
         raise ValueError(f"{name} must be one integer, not an array of shape {array.shape}")

@@ -8,6 +8,7 @@ proven forms the kernel may have done a third thing.
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 __all__ = ["Range", "form", "ranges"]
 
@@ -137,6 +138,7 @@ def ranges(rule):
     return RULES[rule]
 
 
+@cache
 def _numbers(version):
     return tuple(map(int, version.split(".")))
 

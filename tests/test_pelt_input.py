@@ -606,3 +606,46 @@ def test_an_interrupt_is_seen_between_chunks():
         pelt.track(events, kernel="5.7", running=True, weight=weights, fields=())
     assert time.monotonic() - begin < 10
     timer.join()
+
+
+def test_history_goes_where_out_says():
+    now = 10**9 + 4_000_000 * np.arange(24, dtype=np.uint64).reshape(2, 12)
+    whole = np.zeros((2, 20), np.uint64)
+    fresh = np.zeros((2, 12), bool)
+    fields = ("util_avg", "updated", "load_avg")
+    want = pelt.track(now, kernel="6.1", running=True, fields=fields)
+    out = {"util_avg": whole[:, 4:16], "updated": fresh}
+    got = pelt.track(now, kernel="6.1", running=True, fields=fields, out=out)
+    assert got.util_avg is out["util_avg"]
+    assert got.updated is fresh
+    assert all(np.array_equal(got.history[name], want.history[name]) for name in fields)
+    assert not whole[:, :4].any()
+    assert not whole[:, 16:].any()
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "match"),
+    [
+        ([], TypeError, "^out must be a mapping"),
+        ({"load_avg": np.zeros(3, np.uint64)}, ValueError, "^out: 'load_avg' is not in fields"),
+        ({"util_avg": np.zeros(3)}, TypeError, r"^out\['util_avg'\] must be a writeable array of uint64"),
+        ({"util_avg": [0, 0, 0]}, TypeError, r"^out\['util_avg'\] must be a writeable array"),
+        ({"util_avg": np.zeros(4, np.uint64)}, ValueError, r"^out\['util_avg'\] must have shape \(3,\)"),
+        ({"util_avg": np.zeros(6, np.uint64)[::2]}, ValueError, r"^out\['util_avg'\] must be contiguous"),
+        (
+            {"util_avg": np.broadcast_to(np.uint64(0), 3)},
+            TypeError,
+            r"^out\['util_avg'\] must be a writeable",
+        ),
+    ],
+)
+def test_out_that_does_not_fit(out, error, match):
+    with pytest.raises(error, match=match):
+        pelt.track([1, 2, 3], kernel="6.1", running=True, out=out)
+
+
+def test_out_may_not_be_an_argument():
+    now = np.arange(3, dtype=np.uint64) * 10**7
+    with pytest.raises(ValueError, match=r"^out\['util_avg'\] shares memory"):
+        pelt.track(now, kernel="6.1", running=True, out={"util_avg": now})
+    assert now.tolist() == [0, 10**7, 2 * 10**7]

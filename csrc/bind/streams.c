@@ -98,6 +98,63 @@ static int track_streams(pelt_track_fn *track, struct walk *walk, const struct p
 	return 0;
 }
 
+/* Beyond so many entities what is due of them would take more memory than the 8 MiB it is worth. */
+#define ENTITIES_DUE ((8 << 20) / (npy_intp)sizeof(struct pelt_due))
+
+/* One stream of many entities, of which `fast` takes what it can. */
+static int track_interleaved(const struct pelt_interleaved *fast, struct walk *walk,
+			     const struct pelt_params *params)
+{
+	struct pelt_avg *avg = (struct pelt_avg *)walk->state.data;
+	struct pelt_due *due = PyMem_RawCalloc((size_t)walk->entities, sizeof(*due));
+	struct scratch scratch;
+	PyThreadState *thread;
+	npy_intp done = 0;
+	int failed = 0;
+
+	if (!due) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	memset(scratch.filled_from, 0, sizeof(scratch.filled_from));
+	thread = PyEval_SaveThread();
+	for (npy_intp first = 0; !failed && first < walk->n; first += CHUNK) {
+		const npy_intp left = walk->n - first, count = left < CHUNK ? left : CHUNK;
+		const struct pelt_events ev = events_from(walk, &scratch, first, count);
+		const struct pelt_history out = history_from(walk, first);
+
+		fast->track(avg, due, (size_t)count, &ev, &out, params);
+		done += count;
+		if (done >= EVENTS_BETWEEN_SIGNALS) {
+			failed = let_signals_in(&thread);
+			done = 0;
+		}
+	}
+	if (!failed) {
+		fast->settle(avg, due, (size_t)walk->entities);
+		PyEval_RestoreThread(thread);
+	}
+	PyMem_RawFree(due);
+	return failed;
+}
+
+static int track_any(pelt_track_fn *track, struct walk *walk, const struct pelt_params *params,
+		     int path)
+{
+	pelt_lanes_fn *const lanes = lanes_that_serve(walk, track, params, path);
+	const struct pelt_history wanted = history_from(walk, 0);
+
+	if (lanes)
+		return track_lanes(lanes, walk, track, params);
+	if (walk->index && walk->entities <= ENTITIES_DUE) {
+		const struct pelt_interleaved fast = pelt_interleaved_for(track, params, &wanted);
+
+		if (fast.track)
+			return track_interleaved(&fast, walk, params);
+	}
+	return track_streams(track, walk, params);
+}
+
 static bool has_type(PyArrayObject *array, int type)
 {
 	return PyArray_EquivTypenums(PyArray_TYPE(array), type) && PyArray_ISNOTSWAPPED(array);
@@ -234,7 +291,7 @@ static int take_state(struct walk *walk, PyArrayObject *state)
 {
 	const int leading = walk->ndim - 1;
 
-	if (walk->index) {
+	if (walk->index && walk->entities <= ENTITIES_DUE) {
 		if (!is_table_of_states(state)) {
 			PyErr_SetString(PyExc_ValueError, "state must be writeable rows of 8 uint64, "
 							  "a row for each entity");
@@ -285,9 +342,8 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 	PyObject *events, *history, *index = Py_None;
 	unsigned long long threshold;
 	unsigned int load_avg_max;
-	pelt_lanes_fn *lanes;
 	const char *name = NULL;
-	int path, failed;
+	int path;
 
 	if (!PyArg_ParseTuple(args, "O!OOO!IK|Oz", &PyArray_Type, &state, &events, &history,
 			      &PyArray_Type, &inverse, &load_avg_max, &threshold, &index, &name))
@@ -303,10 +359,7 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 		return NULL;
 	if (PyArray_SIZE(state) == 0)
 		Py_RETURN_NONE;
-	lanes = lanes_that_serve(&walk, track, &params, path);
-	failed = lanes ? track_lanes(lanes, &walk, track, &params)
-		       : track_streams(track, &walk, &params);
-	if (failed)
+	if (track_any(track, &walk, &params, path))
 		return NULL;
 	Py_RETURN_NONE;
 }

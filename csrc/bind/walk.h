@@ -5,6 +5,7 @@
 
 #include "bind.h"
 
+#include "core/pelt_interleaved.h"
 #include "core/pelt_lanes.h"
 
 #define EVENTS_BETWEEN_SIGNALS (1 << 20)

@@ -6,6 +6,8 @@
 #include "pelt_lanes_parts.h"
 
 #define WIDTH 4
+#define BLOCK 4
+#define UNROLLED _Pragma("GCC unroll 4")
 #define TARGET __attribute__((target("avx2")))
 #define OPERATION ALWAYS_INLINE TARGET
 
@@ -84,6 +86,7 @@ struct table {
 };
 
 struct factor {
+	vec halvings;
 	vec complement;
 	flags decays;
 };
@@ -100,12 +103,13 @@ OPERATION struct table table_of(const u32 *factors, u32 highest)
 	return t;
 }
 
-OPERATION struct factor factor_of(vec passed, const struct table *table, bool near)
+OPERATION struct factor factor_of(vec passed, vec half_lives, const struct table *table, bool near)
 {
 	const long long *entries = (const long long *)(const void *)table->near;
 	const vec entry = near ? passed : _mm256_and_si256(passed, vec_set(31));
 	struct factor f;
 
+	f.halvings = vec_shrv(passed, half_lives);
 	f.decays = _mm256_cmpeq_epi64(passed, vec_set(0));
 	f.complement = _mm256_i64gather_epi64(entries, entry, 8);
 	/* A whole number of half-lives has the entry of no window, and a complement of 1. */
@@ -117,17 +121,17 @@ OPERATION struct factor factor_of(vec passed, const struct table *table, bool ne
 }
 
 /* floor(x f / 2^32) = x - ceil(x (2^32 - f) / 2^32) */
-OPERATION vec vec_decay(vec sum, vec halvings, struct factor f, bool near)
+OPERATION vec vec_decay(vec sum, struct factor f, bool near)
 {
-	const vec x = near ? sum : vec_shrv(sum, halvings);
+	const vec x = near ? sum : vec_shrv(sum, f.halvings);
 	const vec lost = vec_add(vec_mul(x, f.complement), vec_set(0xffffffffu));
 
 	return vec_sub(x, vec_shr(lost, 32));
 }
 
-OPERATION vec vec_lost(vec highest, vec halvings, struct factor f, bool near)
+OPERATION vec vec_lost(vec highest, struct factor f, bool near)
 {
-	return near ? vec_shr(f.complement, 32) : vec_sub(highest, vec_decay(highest, halvings, f, false));
+	return near ? vec_shr(f.complement, 32) : vec_sub(highest, vec_decay(highest, f, false));
 }
 
 OPERATION vec vec_add_if(vec sum, flags set, vec added)
@@ -148,20 +152,38 @@ OPERATION __m256d to_double(vec a)
 	return _mm256_sub_pd(_mm256_castsi256_pd(vec_or(a, exponent)), _mm256_castsi256_pd(exponent));
 }
 
+typedef __m256d divider;
+
+struct dividers {
+	char none;
+};
+
+OPERATION struct dividers dividers_for(u32 highest)
+{
+	(void)highest;
+	return (struct dividers){ 0 };
+}
+
+OPERATION divider divider_of(vec div, const struct dividers *dividers)
+{
+	(void)dividers;
+	return to_double(div);
+}
+
 /*
  * Exact below 2^52: with a = q b + r, a/b is at least 1/b short of q + 1, which is
  * more than half a unit in the last place of any double up to 2^53 / b.
  */
-OPERATION vec vec_quotient(vec a, vec b)
+OPERATION vec vec_quotient(vec a, divider by)
 {
-	return _mm256_cvtepi32_epi64(_mm256_cvttpd_epi32(_mm256_div_pd(to_double(a), to_double(b))));
+	return _mm256_cvtepi32_epi64(_mm256_cvttpd_epi32(_mm256_div_pd(to_double(a), by)));
 }
 
 /* The same where the quotient may need more than 31 bits. */
-OPERATION vec vec_long_quotient(vec a, vec b)
+OPERATION vec vec_long_quotient(vec a, divider by)
 {
 	const vec exponent = vec_set(0x4330000000000000u);
-	const __m256d q = _mm256_floor_pd(_mm256_div_pd(to_double(a), to_double(b)));
+	const __m256d q = _mm256_floor_pd(_mm256_div_pd(to_double(a), by));
 	const __m256d beside = _mm256_add_pd(q, _mm256_castsi256_pd(exponent));
 
 	return _mm256_xor_si256(_mm256_castpd_si256(beside), exponent);

@@ -6,6 +6,8 @@
 #include "pelt_lanes_parts.h"
 
 #define WIDTH 8
+#define BLOCK 8
+#define UNROLLED _Pragma("GCC unroll 8")
 #define TARGET __attribute__((target("avx512f,avx512dq")))
 #define OPERATION ALWAYS_INLINE TARGET
 
@@ -81,6 +83,7 @@ struct table {
 };
 
 struct factor {
+	vec halvings;
 	vec inverse;
 	vec lost;
 	flags decays;
@@ -104,26 +107,27 @@ OPERATION struct table table_of(const u32 *factors, u32 highest)
  * A permutation looks at the low five bits of 32. In the upper half of a lane it finds
  * the entry for no window, which is zero in one table and read by nobody in the other.
  */
-OPERATION struct factor factor_of(vec passed, const struct table *table, bool near)
+OPERATION struct factor factor_of(vec passed, vec half_lives, const struct table *table, bool near)
 {
 	struct factor f;
 
+	f.halvings = vec_shrv(passed, half_lives);
 	f.inverse = _mm512_permutex2var_epi32(table->factor[0], passed, table->factor[1]);
 	f.lost = near ? _mm512_permutex2var_epi32(table->lost[0], passed, table->lost[1]) : passed;
 	f.decays = _mm512_test_epi64_mask(passed, passed);
 	return f;
 }
 
-OPERATION vec vec_decay(vec sum, vec halvings, struct factor f, bool near)
+OPERATION vec vec_decay(vec sum, struct factor f, bool near)
 {
-	const vec halved = near ? sum : vec_shrv(sum, halvings);
+	const vec halved = near ? sum : vec_shrv(sum, f.halvings);
 
 	return _mm512_mask_srli_epi64(sum, f.decays, vec_mul(halved, f.inverse), 32);
 }
 
-OPERATION vec vec_lost(vec highest, vec halvings, struct factor f, bool near)
+OPERATION vec vec_lost(vec highest, struct factor f, bool near)
 {
-	return near ? f.lost : vec_sub(highest, vec_decay(highest, halvings, f, false));
+	return near ? f.lost : vec_sub(highest, vec_decay(highest, f, false));
 }
 
 OPERATION vec vec_add_if(vec sum, flags set, vec added)
@@ -137,17 +141,51 @@ OPERATION vec vec_refreshed(vec average, struct factor f, vec now)
 }
 
 /*
- * Exact below 2^52: with a = q b + r, a/b is at least 1/b short of q + 1, which is
- * more than half a unit in the last place of any double up to 2^53 / b.
+ * A division takes longer than all else here, and the dividers b of a call lie within 1024 of
+ * each other. With m = load_avg_max - 512 their middle and h = 512 / m, the line
+ *
+ *	r0 = 1/m - (b - m) / m^2	has	1 - b r0 = ((b - m) / m)^2 <= h^2
+ *
+ * and r + r (1 - b r) squares that error: h^8 after two steps, h^16 after three. load_avg_max is
+ * above 11 * 1024 (takes_params), h below 2^-4.3: 2^-69 is less than a double can tell.
  */
-OPERATION vec vec_quotient(vec a, vec b)
+typedef __m512d divider;	/* the reciprocal */
+
+struct dividers {
+	__m512d constant;
+	__m512d slope;
+};
+
+OPERATION struct dividers dividers_for(u32 highest)
 {
-	return _mm512_cvttpd_epu64(_mm512_div_pd(_mm512_cvtepu64_pd(a), _mm512_cvtepu64_pd(b)));
+	const double middle = (double)highest - 512;
+
+	return (struct dividers){ _mm512_set1_pd(2 / middle), _mm512_set1_pd(1 / (middle * middle)) };
 }
 
-OPERATION vec vec_long_quotient(vec a, vec b)
+OPERATION divider divider_of(vec div, const struct dividers *dividers)
 {
-	return vec_quotient(a, b);
+	const __m512d b = _mm512_cvtepu64_pd(div), one = _mm512_set1_pd(1);
+	__m512d r = _mm512_fnmadd_pd(b, dividers->slope, dividers->constant);
+
+#pragma GCC unroll 3
+	for (int i = 0; i < 3; i++)
+		r = _mm512_fmadd_pd(r, _mm512_fnmadd_pd(b, r, one), r);
+	return r;
+}
+
+/*
+ * Exact below 2^38: a/b is a whole number or at least 1/b > 2^-16 away from the next above, and
+ * a r, below 2^25, is off by less than 2^-25; 2^-17 more puts it on the right side.
+ */
+OPERATION vec vec_quotient(vec a, divider by)
+{
+	return _mm512_cvttpd_epu64(_mm512_fmadd_pd(_mm512_cvtepu64_pd(a), by, _mm512_set1_pd(0x1p-17)));
+}
+
+OPERATION vec vec_long_quotient(vec a, divider by)
+{
+	return vec_quotient(a, by);
 }
 
 OPERATION flags flags_both(flags a, flags b)

@@ -200,18 +200,18 @@ bool pelt_path_works(enum pelt_path path)
 }
 
 /*
- * The lanes need half_life | 32, so that one table of 32 entries serves all (not 1: any
- * window's end would be a half-life),
- * and the sum of whole windows below 2^16 and never negative: then what an update adds is.
+ * The lanes need half_life | 32, so that one table of 32 entries serves all, and load_avg_max well
+ * above a window (a reciprocal has to be approximated from it) and below 2^16, with the sum of whole
+ * windows never negative: then what an update adds is not either. In kernels half_life is 8, 16 or 32.
  */
 static bool takes_params(const struct pelt_params *params)
 {
 	const u32 highest = params->load_avg_max, half_life = params->half_life;
 
 	if (!pelt_params_valid(params) || params->update_threshold != 0 ||
-	    half_life < 2 || half_life > 32 || (half_life & (half_life - 1)) != 0)
+	    half_life < 8 || half_life > 32 || (half_life & (half_life - 1)) != 0)
 		return false;
-	if (highest < 2 * PELT_PERIOD || highest > 0xffff - 2 * PELT_PERIOD)
+	if (highest < 11 * PELT_PERIOD || highest > 0xffff - 2 * PELT_PERIOD)
 		return false;
 	for (u32 i = 1; i < half_life; i++) {
 		if (highest - (u32)(((u64)highest * params->inverse[i]) >> 32) < PELT_PERIOD)

@@ -50,7 +50,7 @@ bool pelt_path_works(enum pelt_path path);
 
 /*
  * The function that gives what `plain` gives, or NULL where it serves itself: only tasks have one,
- * with a half-life of 2, 4 .. 32 windows, averages refreshed as released,
+ * with a half-life of 8, 16 or 32 windows, averages refreshed as released,
  * and no other history than util_avg, or util_avg and load_avg.
  */
 pelt_lanes_fn *pelt_lanes_for(pelt_track_fn *plain, const struct pelt_params *params,

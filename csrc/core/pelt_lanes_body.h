@@ -2,12 +2,13 @@
 /*
  * The body of a path: included once by each, after it has defined
  *
- *   WIDTH, TARGET            lanes, and the attribute of functions that use them
+ *   WIDTH, BLOCK, TARGET     lanes, events of a block, and the attribute of functions that use them
+ *   UNROLLED                 what the loop over a block is told, or nothing
  *   vec, flags               WIDTH values of 64 bits; a condition for each
  *   vec_*, flags_*           what is done with them
  *
- * A lane is a stream. Events are taken in blocks of WIDTH of each stream, so
- * that a block of a column is a square, turned on its way in and out.
+ * A lane is a stream. Events are taken in blocks of BLOCK of each stream: turned on
+ * their way in and out, since what is side by side there is of one lane.
  *
  * Positions are units of 1024 ns since a start that is a window's start:
  *
@@ -49,6 +50,7 @@ struct lanes {
 
 struct fixed {
 	struct table table;
+	struct dividers dividers;
 	vec half_lives;		/* a number of windows shifted right by this is one of half-lives */
 	vec near;		/* units that are zero shifted right by this pass no half-life */
 	vec highest;		/* load_avg_max */
@@ -57,7 +59,7 @@ struct fixed {
 
 /* A block of every column; those of one entry are filled once and stay. */
 struct columns {
-	vec now[WIDTH], weight[WIDTH], scale_freq[WIDTH], scale_cpu[WIDTH];
+	vec now[BLOCK], weight[BLOCK], scale_freq[BLOCK], scale_cpu[BLOCK];
 	flags_row running, on_rq;
 };
 
@@ -71,13 +73,13 @@ INLINE bool positions(vec *position, vec *seen, const struct lanes *a, const str
 	vec before = a->position, beyond;
 
 	*seen = vec_set(0);
-	for (int i = 0; i < WIDTH; i++) {
+	for (int i = 0; i < BLOCK; i++) {
 		position[i] = vec_shr(vec_sub(c->now[i], a->start), 10);
 		*seen = vec_or(*seen, vec_sub(position[i], before));
 		before = position[i];
 	}
 	beyond = vec_shr(*seen, LANES_UNIT_BITS);
-	for (int i = 0; i < WIDTH; i++) {
+	for (int i = 0; i < BLOCK; i++) {
 		if (!once->weight)
 			beyond = vec_or(beyond, vec_shr(c->weight[i], LANES_WEIGHT_BITS));
 		if (k->scaled && !once->scale_freq)
@@ -88,13 +90,20 @@ INLINE bool positions(vec *position, vec *seen, const struct lanes *a, const str
 	return vec_is_zero(beyond);
 }
 
-/* A block adds less than 2^31 to a sum (load_sum up to 4.14 apart), and 32 bits have to hold it. */
+/*
+ * 32 bits have to hold a sum (for load_sum up to 4.14 see sums()). All that ever ran adds up to
+ * load_avg_max, so however long a block is, a sum ends less than four times that (the scales),
+ * shifted by 10, above what it was: by less than 2^28.
+ */
 INLINE bool sums_have_room(const struct lanes *a, enum lanes_era era)
 {
 	vec sums = vec_or(a->load_sum, a->util_sum);
 
-	if (era >= LANES_v4_15)
+	if (era >= LANES_v4_15) {
+		/* A weight has 20 bits, and 38 have to hold the product. */
 		sums = vec_or(sums, a->runnable_sum);
+		sums = vec_or(sums, vec_shl(vec_shr(a->load_sum, LANES_LOAD_BITS), 31));
+	}
 	return vec_is_zero(vec_shr(sums, 31));
 }
 
@@ -104,19 +113,19 @@ INLINE bool sums(struct lanes *a, const vec *positions, const struct columns *c,
 {
 	vec before = a->position, large = vec_set(0);
 
-#pragma GCC unroll 8
-	for (int i = 0; i < WIDTH; i++) {
+	UNROLLED
+	for (int i = 0; i < BLOCK; i++) {
 		const vec position = positions[i];
 		const vec passed = vec_sub(vec_shr(position, 10), vec_shr(before, 10));
 		const vec contrib = vec_and(position, vec_set(1023));
-		const vec halvings = vec_shrv(passed, k->half_lives);
-		const struct factor f = factor_of(passed, &k->table, rule.near);
+		const struct factor f = factor_of(passed, k->half_lives, &k->table, rule.near);
 		const vec open = vec_sub(contrib, vec_set(PELT_PERIOD));
 		const vec head = vec_sub(vec_set(PELT_PERIOD), vec_and(before, vec_set(1023)));
-		const vec body = vec_lost(k->highest, halvings, f, rule.near);
+		const vec body = vec_lost(k->highest, f, rule.near);
 		flags queued = flags_of(c->on_rq, i), running = queued;
-		vec added = vec_add(vec_decay(head, halvings, f, rule.near), vec_add(body, open));
+		vec added = vec_add(vec_decay(head, f, rule.near), vec_add(body, open));
 		vec scaled, div;
+		divider by;
 
 		if (rule.era == LANES_v4_14)
 			queued = flags_both(queued, flags_nonzero(c->weight[i]));
@@ -125,10 +134,10 @@ INLINE bool sums(struct lanes *a, const vec *positions, const struct columns *c,
 		if (rule.era >= LANES_v4_14)
 			running = flags_both(running, queued);
 
-		a->load_sum = vec_decay(a->load_sum, halvings, f, rule.near);
-		a->util_sum = vec_decay(a->util_sum, halvings, f, rule.near);
+		a->load_sum = vec_decay(a->load_sum, f, rule.near);
+		a->util_sum = vec_decay(a->util_sum, f, rule.near);
 		if (rule.era >= LANES_v4_15 && !rule.follows)
-			a->runnable_sum = vec_decay(a->runnable_sum, halvings, f, rule.near);
+			a->runnable_sum = vec_decay(a->runnable_sum, f, rule.near);
 
 		if (rule.era < LANES_v5_7 && k->scaled) {
 			added = vec_shr(vec_mul(added, c->scale_freq[i]), 10);
@@ -148,13 +157,14 @@ INLINE bool sums(struct lanes *a, const vec *positions, const struct columns *c,
 		a->util_sum = vec_add_if(a->util_sum, running, scaled);
 
 		div = rule.era < LANES_v4_13 ? k->highest : vec_add(k->highest, open);
-		a->util_avg = vec_refreshed(a->util_avg, f, vec_quotient(a->util_sum, div));
+		by = divider_of(div, &k->dividers);
+		a->util_avg = vec_refreshed(a->util_avg, f, vec_quotient(a->util_sum, by));
 		util_avg[i] = a->util_avg;
 		if (rule.load_avg) {
 			const vec load = rule.era < LANES_v4_15 ? a->load_sum
 								: vec_mul(a->load_sum, c->weight[i]);
 
-			a->load_avg = vec_refreshed(a->load_avg, f, vec_long_quotient(load, div));
+			a->load_avg = vec_refreshed(a->load_avg, f, vec_long_quotient(load, by));
 			load_avg[i] = a->load_avg;
 		}
 		before = position;
@@ -165,11 +175,11 @@ INLINE bool sums(struct lanes *a, const vec *positions, const struct columns *c,
 	return rule.era >= LANES_v4_15 || vec_is_zero(vec_shr(large, 32));
 }
 
-/* WIDTH events of every lane. False, and nothing is done, if one of them is not for lanes. */
+/* BLOCK events of every lane. False, and nothing is done, if one of them is not for lanes. */
 INLINE bool block(struct lanes *lanes, const struct columns *c, const struct fixed *k,
 		  const struct pelt_once *once, vec *util_avg, vec *load_avg, struct rule rule)
 {
-	vec position[WIDTH], seen;
+	vec position[BLOCK], seen;
 	struct lanes a = *lanes;
 	bool done;
 
@@ -273,16 +283,16 @@ INLINE void load_columns(struct columns *c, const struct pelt_lane *lane, size_t
 		u64 row[WIDTH];                             \
 		for (int i = 0; i < WIDTH; i++)             \
 			row[i] = *lane[i].ev.column;        \
-		for (int i = 0; i < WIDTH; i++)             \
+		for (int i = 0; i < BLOCK; i++)             \
 			c->column[i] = vec_load(row);       \
 	} while (0)
 
 #define FLAG_ONCE(column)                                           \
 	do {                                                        \
-		u8 row[WIDTH][WIDTH];                               \
+		u8 row[WIDTH][BLOCK];                               \
 		const u8 *from[WIDTH];                              \
 		for (int i = 0; i < WIDTH; i++) {                   \
-			memset(row[i], *lane[i].ev.column, WIDTH);  \
+			memset(row[i], *lane[i].ev.column, BLOCK);  \
 			from[i] = row[i];                           \
 		}                                                   \
 		c->column = flags_turn_in(from);                    \
@@ -321,6 +331,7 @@ INLINE struct fixed load_fixed(const struct columns *c, const struct pelt_lanes_
 	while (half_life >> (log + 1))
 		log++;
 	k.table = table_of(factors, call->params->load_avg_max);
+	k.dividers = dividers_for(call->params->load_avg_max);
 	k.half_lives = vec_set(log);
 	k.near = vec_set(9 + log);
 	k.highest = vec_set(call->params->load_avg_max);
@@ -360,8 +371,8 @@ INLINE void track_lanes(const struct pelt_lane *lane, size_t first, size_t end,
 	fill_columns(&c, lane, &call->once, era);
 	k = load_fixed(&c, call, era);
 
-	for (; end - first >= WIDTH; first += WIDTH) {
-		vec util_avg[WIDTH], load_avg[WIDTH];
+	for (; end - first >= BLOCK; first += BLOCK) {
+		vec util_avg[BLOCK], load_avg[BLOCK];
 
 		load_columns(&c, lane, first, &call->once, k.scaled);
 		if (block(&a, &c, &k, &call->once, util_avg, load_avg, rule)) {
@@ -379,9 +390,9 @@ INLINE void track_lanes(const struct pelt_lane *lane, size_t first, size_t end,
 		}
 		store_lanes(&a, lane, since, first, call, era);
 		for (int i = 0; i < WIDTH; i++)
-			lane_plain(&lane[i], first, WIDTH, call);
+			lane_plain(&lane[i], first, BLOCK, call);
 		a = load_lanes(lane);
-		since = first + WIDTH;
+		since = first + BLOCK;
 	}
 	store_lanes(&a, lane, since, first, call, era);
 	for (int i = 0; i < WIDTH; i++)
@@ -424,7 +435,7 @@ typedef void group_fn(const struct pelt_lane *lane, size_t first, size_t end,
 INLINE bool track_pieces(const struct pelt_lane *whole, size_t first, size_t n,
 			 const struct pelt_lanes_call *call, enum lanes_era era, group_fn *group)
 {
-	const size_t piece = n / WIDTH / WIDTH * WIDTH;
+	const size_t piece = n / WIDTH / BLOCK * BLOCK;
 	const size_t warm = lane_warm_up(whole, first, piece, WIDTH, call);
 	struct pelt_avg state[WIDTH], assumed[WIDTH];
 	struct pelt_lane lane[WIDTH];
@@ -480,6 +491,10 @@ TARGET static void track_all(const struct pelt_lane *lanes, size_t count, size_t
 			continue;
 		if (fit && (left > 1 || WIDTH == 1)) {
 			group(lane, first, first + n, call, era);
+			continue;
+		}
+		if (fit) {
+			pelt_lanes_portable(era, lane->load_avg != NULL)(lane, 1, first, n, call);
 			continue;
 		}
 		for (size_t i = 0; i < left; i++)

@@ -26,11 +26,13 @@ pelt_lanes_fn *pelt_lanes_avx2(enum lanes_era era, bool load_avg);
 pelt_lanes_fn *pelt_lanes_avx512(enum lanes_era era, bool load_avg);
 
 /*
- * Larger weights and scales go to the plain function. With these a load_sum of
- * 32 bits times its weight is below 2^52, and an update adds less than 2^28.
+ * Larger weights and scales, and from 4.15 a larger load_sum (less than 2^16 in any kernel), go to
+ * the plain function. With these a load_sum times its weight is below 2^38, and an update adds
+ * less than 2^28.
  */
 #define LANES_WEIGHT_BITS 20
 #define LANES_SCALE_BITS 11
+#define LANES_LOAD_BITS 17
 
 /* A longer sleep, or a clock that goes backwards; 2^32 window ends count as none. */
 #define LANES_UNIT_BITS 41

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A single lane in plain C: no vectors, but the body's arithmetic without branches. */
+/* A single lane in plain C: no vectors, but the body's arithmetic without branches, block by block. */
 #include "pelt_lanes_parts.h"
 
 #define WIDTH 1
+#define BLOCK 32
+#define UNROLLED
 #define TARGET
 #define OPERATION ALWAYS_INLINE
 
 typedef u64 vec;
 /* All ones or zero. */
 typedef u64 flags;
-typedef u8 flags_row;
+typedef struct {
+	u8 set[BLOCK];
+} flags_row;
 
 OPERATION vec vec_set(u64 x)
 {
@@ -56,10 +60,10 @@ OPERATION vec vec_shl(vec a, unsigned int n)
 	return a << n;
 }
 
-/* As vectors have it: nothing is left beyond 63. */
+/* Of n below 64. */
 OPERATION vec vec_shrv(vec a, vec n)
 {
-	return n < 64 ? a >> n : 0;
+	return a >> n;
 }
 
 /* Of the low 32 bits of each. */
@@ -77,13 +81,12 @@ OPERATION bool vec_is_zero(vec a)
 struct table {
 	u64 factor[32];
 	u64 lost[32];
-	u64 whole;		/* the factor of a whole number of half-lives */
 };
 
 struct factor {
+	u64 halvings;		/* 32: nothing of a sum is left */
 	u64 factor;
 	u64 lost;
-	bool decays;
 };
 
 OPERATION struct table table_of(const u32 *factors, u32 highest)
@@ -94,28 +97,31 @@ OPERATION struct table table_of(const u32 *factors, u32 highest)
 		t.factor[i] = i ? factors[i] : 1ull << 32;
 		t.lost[i] = i ? highest - (u32)(((u64)highest * factors[i]) >> 32) : 0;
 	}
-	t.whole = factors[0];
 	return t;
 }
 
-OPERATION struct factor factor_of(vec passed, const struct table *table, bool near)
+OPERATION struct factor factor_of(vec passed, vec half_lives, const struct table *table, bool near)
 {
-	struct factor f = { table->factor[passed & 31], table->lost[passed & 31], passed != 0 };
+	const u64 halvings = passed >> half_lives;
+	struct factor f = { 0, table->factor[passed & 31], table->lost[passed & 31] };
 
-	if (!near && (passed & 31) == 0 && passed)
-		f.factor = table->whole;
+	if (!near) {
+		f.halvings = halvings < 32 ? halvings : 32;
+		/* A whole number of half-lives has the entry of no window. */
+		f.factor -= (f.factor >> 32) & (u64)(passed != 0);
+	}
 	return f;
 }
 
 /* A sum has 32 bits and a factor up to 33, one exactly: the product fits. */
-OPERATION vec vec_decay(vec sum, vec halvings, struct factor f, bool near)
+OPERATION vec vec_decay(vec sum, struct factor f, bool near)
 {
-	return ((near ? sum : vec_shrv(sum, halvings)) * f.factor) >> 32;
+	return ((near ? sum : sum >> f.halvings) * f.factor) >> 32;
 }
 
-OPERATION vec vec_lost(vec highest, vec halvings, struct factor f, bool near)
+OPERATION vec vec_lost(vec highest, struct factor f, bool near)
 {
-	return near ? f.lost : highest - vec_decay(highest, halvings, f, false);
+	return near ? f.lost : highest - vec_decay(highest, f, false);
 }
 
 OPERATION vec vec_add_if(vec sum, flags set, vec added)
@@ -123,19 +129,38 @@ OPERATION vec vec_add_if(vec sum, flags set, vec added)
 	return sum + (added & set);
 }
 
+/* Only the factor of no window has bit 32. */
 OPERATION vec vec_refreshed(vec average, struct factor f, vec now)
 {
-	return f.decays ? now : average;
+	return average ^ ((average ^ now) & ((f.factor >> 32) - 1));
 }
 
-OPERATION vec vec_quotient(vec a, vec b)
+typedef u32 divider;
+
+struct dividers {
+	char none;
+};
+
+OPERATION struct dividers dividers_for(u32 highest)
 {
-	return (u32)a / (u32)b;
+	(void)highest;
+	return (struct dividers){ 0 };
 }
 
-OPERATION vec vec_long_quotient(vec a, vec b)
+OPERATION divider divider_of(vec div, const struct dividers *dividers)
 {
-	return a >> 32 ? a / b : (u32)a / (u32)b;
+	(void)dividers;
+	return (u32)div;
+}
+
+OPERATION vec vec_quotient(vec a, divider by)
+{
+	return (u32)a / by;
+}
+
+OPERATION vec vec_long_quotient(vec a, divider by)
+{
+	return a >> 32 ? a / by : (u32)a / by;
 }
 
 OPERATION flags flags_both(flags a, flags b)
@@ -150,23 +175,25 @@ OPERATION flags flags_nonzero(vec a)
 
 OPERATION flags flags_of(flags_row row, int i)
 {
-	(void)i;
-	return 0 - (u64)(row != 0);
+	return 0 - (u64)(row.set[i] != 0);
 }
 
 OPERATION flags_row flags_turn_in(const u8 *const *from)
 {
-	return *from[0];
+	flags_row row;
+
+	memcpy(row.set, from[0], sizeof(row.set));
+	return row;
 }
 
 OPERATION void vec_turn_in(vec *to, const u64 *const *from)
 {
-	to[0] = *from[0];
+	memcpy(to, from[0], BLOCK * sizeof(*to));
 }
 
 OPERATION void vec_turn_out(u64 *const *to, vec *rows)
 {
-	*to[0] = rows[0];
+	memcpy(to[0], rows, BLOCK * sizeof(*rows));
 }
 
 #include "pelt_lanes_body.h"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def track(
     state=None,
     fields=("util_avg",),
     threads=1,
+    out=None,
 ):
     """PELT over streams of events: what the kernel's averages are after each update.
 
@@ -118,6 +120,10 @@ def track(
         update: the same sums divided there. 3.8 .. 4.0 have no utilisation, name ``load_avg``.
     threads : int
         Leading axes are split over so many threads; one stream, interleaved or not, has one.
+    out : mapping of str to array, optional
+        Where the history of some of ``fields`` is written instead of new arrays: of the shape that all
+        arguments broadcast to, uint64 (``updated``: bool), the last axis contiguous, sharing no memory with
+        an argument. An interrupted call leaves it half written.
 
     Returns
     -------
@@ -173,8 +179,7 @@ def track(
         columns, rows = _streams(events, before, who)
     else:
         columns, rows, index = _interleaved(events, before, who, index)
-    shape = columns[0].shape
-    history = {name: np.empty(shape, bool if name == "updated" else np.uint64) for name in fields}
+    history = _history(fields, columns, out)
     outputs = tuple(history.get(name) for name in HISTORY)
     function = getattr(_core, f"pelt_track_{who.in_core}")
     if index is None:
@@ -184,11 +189,41 @@ def track(
     return Track(history, rows.view(STATE)[..., 0])
 
 
+def _history(fields, columns, out):
+    """An array for each field: the caller's, checked, or a new one."""
+    given = {} if out is None else out
+    if not isinstance(given, Mapping):
+        raise TypeError(f"out must be a mapping of fields to arrays, not {type(out).__name__}")
+    shape = columns[0].shape
+    for name, array in given.items():
+        if name not in fields:
+            raise ValueError(f"out: {name!r} is not in fields")
+        dtype = _dtype(name)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.behaved:
+            raise TypeError(f"out[{name!r}] must be a writeable array of {dtype}")
+        if array.shape != shape:
+            raise ValueError(f"out[{name!r}] must have shape {shape}, not {array.shape}")
+        if array.size and shape[-1] > 1 and array.strides[-1] != array.itemsize:
+            raise ValueError(f"out[{name!r}] must be contiguous along its last axis")
+        others = (*columns, *(other for key, other in given.items() if key != name))
+        if any(isinstance(other, np.ndarray) and np.may_share_memory(array, other) for other in others):
+            raise ValueError(f"out[{name!r}] shares memory with an argument or another output")
+    return {name: given[name] if name in given else np.empty(shape, _dtype(name)) for name in fields}
+
+
+def _dtype(field):
+    return np.dtype(bool if field == "updated" else np.uint64)
+
+
+def _expanded(column, shape):
+    return column if column.shape == shape else np.broadcast_to(column, shape)
+
+
 def _streams(events, before, who):
     """The columns, and a row of state for each of the leading axes' streams."""
     state = {} if before is None else {"state": before[..., :1]}
     shape = broadcast_shape({**events, **state})
-    columns = [np.broadcast_to(column, shape) for column in events.values()]
+    columns = [_expanded(column, shape) for column in events.values()]
     rows = np.zeros((*shape[:-1], len(FIELDS)), np.uint64)
     if before is not None:
         rows[...] = before
@@ -208,7 +243,7 @@ def _interleaved(events, before, who, index):
     shape = broadcast_shape({**events, "index": index})
     if index.shape != shape or index.ndim != 1:
         raise ValueError(f"index must have the shape of now, (n,), not {index.shape}")
-    columns = [np.broadcast_to(column, shape) for column in events.values()]
+    columns = [_expanded(column, shape) for column in events.values()]
     if before is not None:
         return tuple(columns), before.copy(), index
     entities = int(index.max()) + 1 if index.size else 0
@@ -233,18 +268,28 @@ def _run(function, rows, columns, outputs, options, threads):
         return
     # More pieces than threads: an interrupt has to wait for the pieces begun only.
     bounds = np.linspace(0, rows.shape[axis], min(rows.shape[axis], 4 * threads) + 1).astype(int)
-    pool = ThreadPoolExecutor(threads)
-    pieces = []
-    try:
-        for pair in pairwise(bounds):
-            part = (*[slice(None)] * axis, slice(*pair))
+    pieces = ((*[slice(None)] * axis, slice(*pair)) for pair in pairwise(bounds.tolist()))
+    lock = Lock()
+
+    def take_pieces():
+        while True:
+            with lock:
+                part = next(pieces, None)
+            if part is None:
+                return
             mine = tuple(column[part] for column in columns)
             out = tuple(column if column is None else column[part] for column in outputs)
-            pieces.append(pool.submit(function, rows[part], mine, out, *options))
-        for piece in pieces:
-            piece.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+            function(rows[part], mine, out, *options)
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = [pool.submit(take_pieces) for _ in range(min(threads, rows.shape[axis]) - 1)]
+        try:
+            take_pieces()
+        finally:
+            with lock:
+                pieces.close()
+        for other in others:
+            other.result()
 
 
 def update(
