@@ -27,12 +27,17 @@ n, streams = {n}, {streams}
 rng = np.random.default_rng(1)
 now = np.cumsum(rng.integers({low}, {high}, (streams, n // streams)), axis=1).astype(np.uint64)
 running = rng.random(now.shape) < 0.5
-pelt.track(now, kernel="6.1", running=running, fields={fields})
+index = rng.integers(0, 64, n).astype(np.uint64)
+if {interleaved}:
+    pelt.track(now[0], kernel="6.1", running=running[0], index=index, fields={fields})
+else:
+    pelt.track(now, kernel="6.1", running=running, fields={fields})
 """
 
+INTERLEAVED = "1 of 64"
 CASES = [
     (streams, mix, fields)
-    for streams in (1, 40)
+    for streams in (1, 40, INTERLEAVED)
     for mix in ("1-4 ms", "below a window")
     for fields in (("util_avg",), ("util_avg", "load_avg"))
 ]
@@ -54,6 +59,7 @@ def count(script, tree, path):
                 script,
             ],
             env=os.environ | {"SCHEDPY_PELT_PATH": path, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"},
+            cwd=tree,  # Python looks there before it looks where PYTHONPATH says
             capture_output=True,
             text=True,
         )
@@ -64,7 +70,9 @@ def count(script, tree, path):
 
 def per_event(tree, path, streams, mix, fields):
     low, high = DELTAS[mix]
-    given = {"n": EVENTS, "streams": streams, "low": low, "high": high, "fields": fields}
+    interleaved = streams == INTERLEAVED
+    given = {"n": EVENTS, "streams": 1 if interleaved else streams, "interleaved": interleaved}
+    given |= {"low": low, "high": high, "fields": fields}
     return count(RUN.format(**given), tree, path) / EVENTS
 
 
@@ -72,12 +80,10 @@ def build(commit, folder):
     """The commit's package in a folder, its extension built."""
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True)
     subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-    subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-    )
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if built.returncode:
+        raise SystemExit(f"{commit} does not build:\n{built.stderr}")
     return Path(folder)
 
 
@@ -85,7 +91,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--base", metavar="COMMIT", help="count this commit too; needs setuptools")
+    parser.add_argument("--base", metavar="COMMIT", help="count this commit too")
     parser.add_argument("--quick", action="store_true", help="the first case alone")
     options = parser.parse_args()
     if not shutil.which("valgrind"):

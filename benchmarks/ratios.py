@@ -229,6 +229,17 @@ def beside_lfilter(table, rng, found, rounds, n):
         )
 
 
+#: What a row's ratio is of.
+BESIDE = {
+    "one stream": "numba",
+    "many streams": "numba",
+    "many streams + load_avg": "numba",
+    "interleaved": "numba",
+    "two threads": "one thread",
+    "plain Python": "a Python loop",
+    "lfilter": "scipy",
+}
+
 GROUPS = {
     "streams": streams,
     "interleaved": interleaved,
@@ -236,6 +247,42 @@ GROUPS = {
     "python": plain_python,
     "lfilter": beside_lfilter,
 }
+
+
+MARK = "<!-- ratios: written by benchmarks/ratios.py --readme -->"
+
+
+def readme(table, rounds, n):
+    """The block of the README: of each row and path the range of medians over the mixes, and the target."""
+    found = [path for path in ("avx512", "avx2", "portable") if any(row[2] == path for row in table.rows)]
+    yield MARK
+    yield f"Measured on {datetime.now(UTC):%-d %B %Y}: {machine()}; {rounds} rounds of {n:,} events."
+    yield "Ranges are of medians over the mixes of events, in brackets is the ratio aimed at:"
+    yield ""
+    yield "| | beside | " + " | ".join(found) + " |"
+    yield "|---|---|" + "---|" * len(found)
+    for row, targets in TARGETS.items():
+        cells = []
+        for path in found:
+            medians = [each[3][1] for each in table.rows if each[0] == row and each[2] == path]
+            cells.append(f"{span(medians)} ({targets[path]:g})")
+        yield f"| {row} | {BESIDE[row]} | " + " | ".join(cells) + " |"
+    same = [each[3][1] for each in table.rows if each[2] == "A/A"]
+    second = [each[3][1] for each in table.rows if each[0] == "two threads" and each[2] == "numba"]
+    yield ""
+    yield f"Numba beside itself (A/A) was {span(same)}; a second thread gave numba's rule {span(second)}."
+    yield MARK
+
+
+def span(ratios):
+    low, high = (f"{r:.0f}" if r >= 100 else f"{r:.2f}" for r in (min(ratios), max(ratios)))
+    return low if low == high else f"{low} .. {high}"
+
+
+def write_readme(lines):
+    path = Path(__file__).parent.parent / "README.md"
+    before, _, after = path.read_text(encoding="utf-8").split(MARK)
+    path.write_text(before + "\n".join(lines) + after, encoding="utf-8")
 
 
 def plot(table, path):
@@ -282,6 +329,7 @@ def main():
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter streams: a minute")
     parser.add_argument("--plot", type=Path, default=Path("build/ratios.png"), help="where the picture goes")
+    parser.add_argument("--readme", action="store_true", help="put the ranges into the README")
     parser.add_argument("--only", choices=[*GROUPS], help="these rows alone")
     options = parser.parse_args()
     rounds, n = (9, 2**18) if options.quick else (31, 2**20)
@@ -295,6 +343,8 @@ def main():
         if options.only in (None, name):
             group(table, rng, found, rounds, n)
     plot(table, options.plot)
+    if options.readme and not options.only:
+        write_readme(readme(table, rounds, n))
 
 
 if __name__ == "__main__":
