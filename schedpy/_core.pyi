@@ -159,6 +159,17 @@ map_util_perf: np.ufunc
 em_first_refused: np.ufunc
 em_create_table_v5_0: np.ufunc
 em_create_table_v5_12: np.ufunc
+em_create_table_v5_14: np.ufunc
+em_create_table_v5_16: np.ufunc
+em_create_table_v5_19: np.ufunc
+em_create_table_v6_9: np.ufunc
+em_change_capacity: np.ufunc
+em_state_walk_v5_16: np.ufunc
+em_state_walk_v6_9: np.ufunc
+em_cpu_energy_v5_16: np.ufunc
+em_cpu_energy_v5_19_32bit: np.ufunc
+em_cpu_energy_v6_9: np.ufunc
+cpufreq_resolve: np.ufunc
 em_lut_shape: np.ufunc
 em_lut_entry: np.ufunc
 em_state_walk_v5_0: np.ufunc
@@ -172,6 +183,10 @@ fits_capacity: np.ufunc
 eas_cpu_util_v5_12: np.ufunc
 eas_cpu_util_v5_13: np.ufunc
 eas_effective_util_v5_12: np.ufunc
+eas_cpu_util_boost_v6_12: np.ufunc
+eas_effective_util_v6_1: np.ufunc
+eas_effective_util_v6_12: np.ufunc
+eas_util_fits_cpu_v6_1: np.ufunc
 
 def place(
     form: str,

@@ -97,30 +97,59 @@ RULES = {
         Range("5.0", "5.11", "v5.0", "5.10"),
         Range("5.12", "5.12", "v5.12", "the patch as mailed"),
         Range("5.13", "5.13", "v5.0", "5.10"),
+        Range("5.14", "5.15", "v5.14", "the cost of 5.16, no flag, as read"),
+        Range("5.16", "5.18", "v5.16", "6.1.192 with power in mW times 1000"),
+        Range("5.19", "6.7", "v5.19", "6.1.192"),
+        Range("6.9", "7.3", "v6.9", "6.12.117, 7.3.4"),
     ),
+    "em.change_capacity": (Range("6.9", "7.3", "v6.9", "6.12.117"),),
     "em.lut": (Range("5.12", "5.12", "v5.12", "the patch as mailed"),),
-    "em.energy": (Range("5.0", "5.13", "v5.0", "5.10"),),
+    # Also how a state is chosen.
+    "em.energy": (
+        Range("5.0", "5.13", "v5.0", "5.10"),
+        Range("5.16", "6.7", "v5.16", "6.1.192"),
+        Range("6.9", "6.12", "v6.9", "6.12.117"),
+        Range("6.13", "7.3", "v6.13", "7.3.4"),
+    ),
+    "em.energy_32bit": (Range("5.19", "6.7", "v5.19", "6.1.192"),),
     "em.map_util_freq": (
         Range("5.0", "5.13", "v5.0", "5.10"),
         Range("5.14", "6.7", "v5.14", "6.1.192"),
+        Range("6.9", "7.3", "v5.14", "6.12.117, 7.3.4"),
     ),
     "eas.cpu_util": (
         Range("5.12", "5.12", "v5.12", "5.10"),
         Range("5.13", "5.13", "v5.13", "5.10 with the fixes of 5.13"),
+        Range("6.1", "6.1", "v6.1", "6.1.192"),
+        Range("6.12", "6.12", "v6.12", "6.12.117"),
+        Range("7.3", "7.3", "v6.12", "7.3.4"),
     ),
-    "eas.effective_cpu_util": (Range("5.12", "5.13", "v5.12", "5.10"),),
-    "eas.util_fits_cpu": (Range("5.12", "5.13", "v5.12", "5.10"),),
+    "eas.effective_cpu_util": (
+        Range("5.12", "5.13", "v5.12", "5.10"),
+        Range("6.1", "6.7", "v6.1", "6.1.192"),
+        Range("6.12", "7.3", "v6.12", "6.12.117"),
+    ),
+    "eas.util_fits_cpu": (
+        Range("5.12", "5.13", "v5.12", "5.10"),
+        Range("6.1", "6.7", "v6.1", "6.1.192"),
+        Range("6.12", "7.3", "v6.1", "6.12.117"),
+    ),
     "eas.find_energy_efficient_cpu": (
         Range("5.12", "5.12", "v5.12", "5.10"),
         Range("5.13", "5.13", "v5.13", "5.10 with the fixes of 5.13"),
+        Range("6.1", "6.1", "v6.1", "6.1.192"),
+        Range("6.12", "6.12", "v6.12", "6.12.117"),
+        Range("7.3", "7.3", "v7.3", "7.3.4"),
     ),
 }
 
+# Later releases of 5.12 took fixes of 5.13 in, 6.1 changed within its stable series.
+_PLACEMENTS = {"5.12": "5.12", "5.13": "5.13", "6.1": "6.1.192", "6.12": "6.12.117", "7.3": "7.3.4"}
+
 #: Rules proven for single releases: rule -> "X.Y" -> the one patch level that passes besides "X.Y" itself.
 EXACT: dict[str, dict[str, str]] = {
-    # Later releases of 5.12 took fixes of 5.13 in.
-    "eas.cpu_util": {"5.12": "5.12", "5.13": "5.13"},
-    "eas.find_energy_efficient_cpu": {"5.12": "5.12", "5.13": "5.13"},
+    "eas.cpu_util": _PLACEMENTS,
+    "eas.find_energy_efficient_cpu": _PLACEMENTS,
 }
 
 

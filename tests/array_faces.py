@@ -73,6 +73,23 @@ def effective_cpu_util_v5_12(*values, **ufunc):
     return eas.effective_cpu_util(**dict(zip(ALL_CLASSES, values, strict=True)), kernel="5.12", **ufunc)
 
 
+WITH_RUNNABLE = (*TASK_ON_CPU[:5], "runnable_avg", *TASK_ON_CPU[5:7], "cpu_runnable_avg", "scale_cpu")
+WITH_IDLE = (*ALL_CLASSES[:8], "rq_uclamp_idle", *ALL_CLASSES[8:])
+FITTING = ("util", "uclamp_min", "uclamp_max", "capacity_orig", "capacity_of", "pressure", "uclamp_used")
+
+
+def cpu_util_boost(*values, **ufunc):
+    return eas.cpu_util(**dict(zip(WITH_RUNNABLE, values, strict=True)), kernel="6.12", **ufunc)
+
+
+def effective_cpu_util_later(*values, kernel, **ufunc):
+    return eas.effective_cpu_util(**dict(zip(WITH_IDLE, values, strict=True)), kernel=kernel, **ufunc)
+
+
+def util_fits_cpu_later(*values, **ufunc):
+    return eas.util_fits_cpu(**dict(zip(FITTING, values, strict=True)), kernel="6.1", **ufunc)
+
+
 ON_CPU = (CPU, (-1, 63, "i8"), CPU, U64, U64, U64, U64, U64)
 
 
@@ -163,5 +180,21 @@ FACES = [
         effective_cpu_util_v5_12,
         ALL_CLASSES,
         (*(U64,) * 6, CLAMP, CLAMP, FLAG, FLAG, CLAMP, CLAMP, FLAG),
+    ),
+    Face("eas_cpu_util_boost_v6_12", cpu_util_boost, WITH_RUNNABLE, (*ON_CPU, U64, U64)),
+    *(
+        Face(
+            f"eas_effective_util_v{kernel.replace('.', '_')}",
+            partial(effective_cpu_util_later, kernel=kernel),
+            WITH_IDLE,
+            (*(U64,) * 6, CLAMP, CLAMP, FLAG, FLAG, FLAG, CLAMP, CLAMP, FLAG),
+        )
+        for kernel in ("6.1", "6.12")
+    ),
+    Face(
+        "eas_util_fits_cpu_v6_1",
+        util_fits_cpu_later,
+        FITTING,
+        (U64, CLAMP, CLAMP, U64, U64, U64, FLAG),
     ),
 ]

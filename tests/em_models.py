@@ -33,12 +33,12 @@ BUNDLED = {"pixel4_sm8150_vendor": "pixel4", "sm8150_freqbench": "pixel4_freqben
 
 
 @functools.cache
-def platform(name):
-    """A platform's domains and CPUs with the powers that the known answers of old kernels used."""
+def platform(name, unit="mW"):
+    """A platform's domains and CPUs with the powers that the known answers used: mW up to 5.18, then uW."""
     layout = EnergyModel.load(BUNDLED.get(name, name))
     domains = []
     for part in layout.domains:
-        powers = columns().get(f"{name}/{part.name}@mW") or columns()[f"{name}/{part.name}@raw"]
+        powers = columns().get(f"{name}/{part.name}@{unit}") or columns()[f"{name}/{part.name}@raw"]
         scale, freqs, power = powers
         assert (freqs, scale) == (tuple(part.freq_khz.tolist()), part.capacity)
         domains.append(PerfDomain(part.name, part.cpus, freqs, power, unit="bogo", capacity=scale))

@@ -29,7 +29,8 @@ def ufuncs():
 def outputs(result):
     """The arrays of a result: itself, or the fields of a result object."""
     if dataclasses.is_dataclass(result):
-        return [getattr(result, field.name) for field in dataclasses.fields(result)]
+        values = [getattr(result, field.name) for field in dataclasses.fields(result)]
+        return [value for value in values if value is not None]
     return [result]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every row of the placement files that 5.12 and 5.13 answer, and the published facts they carry."""
+"""Every row of the placement files, and the published facts they carry."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,11 @@ ERAS = {
     "v5.12-walk": {"kernel": "5.12"},
     "v5.12-lut": {"kernel": "5.12", "method": "lut"},
     "v5.13": {"kernel": "5.13"},
+    "v6.1": {"kernel": "6.1"},
+    "v6.12": {"kernel": "6.12"},
+    "v7.3": {"kernel": "7.3"},
 }
+OF_THE_CALLER = ("v6.12", "v7.3")
 
 #: field of eas.CPU -> column of feec_scenarios
 CPU_COLUMNS = {
@@ -46,6 +50,18 @@ def test_effective_util():
     ours = eas.effective_cpu_util(kernel="5.12", **given)
     equal(ours.freq_util, rows["freq_util_v512"])
     equal(ours.energy_util, rows["energy_util_v512"])
+    assert (ours.min, ours.max) == (None, None)
+    for kernel in ("6.1", "6.7"):
+        ours = eas.effective_cpu_util(kernel=kernel, **given)
+        equal(ours.freq_util, rows["freq_util_v61"])
+        equal(ours.energy_util, rows["energy_util_v61"])
+    for kernel in ("6.12", "7.3"):
+        ours = eas.effective_cpu_util(kernel=kernel, **given)
+        equal(ours.freq_util, rows["perf_v612"])
+        equal(ours.energy_util, rows["energy_util_v612"])
+        equal(ours.energy_util, rows["actual_v612"])
+        equal(ours.min, rows["min_v612"])
+        equal(ours.max, rows["max_v612"])
     assert len(rows["id"]) == 500
 
 
@@ -53,6 +69,16 @@ def test_fits():
     rows = load("em/fits")
     ours = eas.util_fits_cpu(rows["util"], rows["capacity_of"], kernel="5.12")
     equal(ours, rows["fits_v512"].astype(bool))
+    given = {
+        name: rows[name] for name in ("uclamp_min", "uclamp_max", "capacity_orig", "pressure", "uclamp_used")
+    }
+    for kernel, column in (
+        ("6.1", "fits_v61"),
+        ("6.7", "fits_v61"),
+        ("6.12", "fits_v612"),
+        ("7.3", "fits_v612"),
+    ):
+        equal(eas.util_fits_cpu(rows["util"], rows["capacity_of"], kernel=kernel, **given), rows[column])
     assert len(rows["id"]) == 400
 
 
@@ -86,24 +112,30 @@ def test_placements(era):
     )
     seen = 0
     for name in np.unique(scenarios["platform"]):
-        rows = select(scenarios, platform=name)
-        task, cpus = cases(rows)
-        placement = eas.find_energy_efficient_cpu(
-            platform(name),
-            task,
-            cpus,
-            uclamp_used=rows["uclamp_used"],
-            overutilized=rows["overutilized"],
-            domain_mask=rows["domain_mask"],
-            **ERAS[era],
-        )
-        for case, scenario in enumerate(rows["id"]):
-            target, calls = answers[scenario]
-            assert placement.target[case] == target, scenario
-            assert as_text(placement, case) == calls, scenario
-            padding = placement.calls[case][placement.count[case] :]
-            assert (padding["domain"] == -1).all()
-            seen += 1
+        for skip in (0, 1):
+            rows = select(scenarios, platform=name, skip_inefficient=skip)
+            if not len(rows["id"]):
+                continue
+            task, cpus = cases(rows)
+            later = era not in ("v5.12-walk", "v5.12-lut", "v5.13")
+            placement = eas.find_energy_efficient_cpu(
+                platform(name, "uW" if later else "mW"),
+                task,
+                cpus,
+                uclamp_used=rows["uclamp_used"],
+                overutilized=False if era in OF_THE_CALLER else rows["overutilized"],
+                domain_mask=rows["domain_mask"],
+                # The 2021 table was always made with detection; the walks before 5.16 never skip.
+                skip_inefficient=bool(skip) if later else True,
+                **ERAS[era],
+            )
+            for case, scenario in enumerate(rows["id"]):
+                target, calls = answers[scenario]
+                assert placement.target[case] == target, scenario
+                assert as_text(placement, case) == calls, scenario
+                padding = placement.calls[case][placement.count[case] :]
+                assert (padding["domain"] == -1).all()
+                seen += 1
     assert seen == len(answers) == 684
 
 

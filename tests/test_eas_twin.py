@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference import eas as twin
+from reference import eas_v6 as twin_v6
 from reference import em as twin_em
 
 from schedpy import _core, eas, em
@@ -233,6 +234,163 @@ def test_placement(domains, data):
         )
         assert ours.target == target
         assert ours.calls[: int(ours.count)].tolist() == calls
+
+
+@settings(max_examples=600, deadline=None)
+@given(machine(), st.data())
+def test_placement_of_later_kernels(domains, data):
+    """Pressure, clamps with pressure, prev_cpu offline or outside the affinity among them."""
+    count = sum(len(numbers) for numbers, *_ in domains)
+    capacity_of = {n: capacity for numbers, capacity, *_ in domains for n in numbers}
+    masks = st.one_of(st.just(2**count - 1), st.integers(0, 2**count - 1))
+    more = {"prev_cpu": st.integers(0, count - 1), "affinity": masks, "runnable_avg": UTIL}
+    task = data.draw(st.fixed_dictionaries(TASK | more))
+    cpus = data.draw(st.lists(RUN_QUEUE, min_size=count, max_size=count))
+    for n, cpu in enumerate(cpus):
+        cpu["pressure"] = min(cpu["pressure"], capacity_of[n]) if data.draw(st.booleans()) else 0
+    domain_mask, uclamp_used, skip = data.draw(masks), data.draw(st.booleans()), data.draw(st.booleans())
+    overutilized = data.draw(st.integers(0, 9)) == 9
+    model = em.EnergyModel(
+        [
+            em.PerfDomain(str(i), numbers, freqs, powers, unit="uW", capacity=capacity)
+            for i, (numbers, capacity, freqs, powers) in enumerate(domains)
+        ]
+    )
+    array = np.zeros(count, dtype=eas.CPU)
+    for number, cpu in enumerate(cpus):
+        for field, value in cpu.items():
+            array[field][number] = value
+    nothing = any(freqs[0] * capacity < freqs[-1] for _, capacity, freqs, _ in domains)
+    for kernel in ("6.1", "6.12", "7.3"):
+        how = {"kernel": kernel, "domain_mask": domain_mask, "uclamp_used": uclamp_used}
+        how["overutilized"] = overutilized and kernel == "6.1"
+        if nothing and kernel != "6.1":
+            with pytest.raises(ValueError, match="would divide by zero"):
+                eas.find_energy_efficient_cpu(model, eas.task(**task), array, **how)
+            continue
+        target, calls = twin_v6.find_energy_efficient_cpu(
+            [
+                (numbers, capacity, twin_v6.table(freqs, powers, capacity, kernel))
+                for numbers, capacity, freqs, powers in domains
+            ],
+            task,
+            cpus,
+            skip=skip,
+            **how,
+        )
+        ours = eas.find_energy_efficient_cpu(model, eas.task(**task), array, skip_inefficient=skip, **how)
+        assert ours.calls[: int(ours.count)].tolist() == calls
+        assert ours.target == target
+
+
+@settings(max_examples=500)
+@given(RUN_QUEUE, CAPACITY, st.booleans(), st.booleans(), CLAMP, CLAMP)
+def test_effective_util_of_later_kernels(cpu, capacity, uclamp_used, has_task, lo, hi):
+    given = {name: cpu[name] for name in ("rt", "dl", "bw_dl", "irq", "rt_runnable")}
+    given |= {f"rq_uclamp_{name}": cpu[f"uclamp_{name}"] for name in ("min", "max", "idle")}
+    given |= {"uclamp_used": uclamp_used, "has_task": has_task, "task_uclamp_min": lo, "task_uclamp_max": hi}
+    task = {"uclamp_min": lo, "uclamp_max": hi} if has_task else None
+    util = cpu["util_avg"]
+    for kernel, request in (("6.1", twin_v6.request_v6_1), ("6.12", twin_v6.request_v6_12)):
+        ours = eas.effective_cpu_util(util, kernel=kernel, max=capacity, **given)
+        assert ours.freq_util == request(util, cpu, capacity, uclamp_used, task)
+        assert ours.energy_util == twin_v6.busy_time(util, cpu, capacity)
+    assert (ours.min, ours.max) == twin_v6.bounds_v6_12(cpu, capacity, uclamp_used)
+
+
+@settings(max_examples=500)
+@given(RUN_QUEUE, CAPACITY, UTIL, CLAMP, CLAMP, st.booleans())
+def test_fits_of_later_kernels(cpu, capacity, util, lo, hi, uclamp_used):
+    cpu["pressure"] = min(cpu["pressure"], capacity)
+    for kernel in ("6.1", "7.3"):
+        ours = eas.util_fits_cpu(
+            util,
+            cpu["capacity_of"],
+            kernel=kernel,
+            uclamp_min=lo,
+            uclamp_max=hi,
+            capacity_orig=capacity,
+            pressure=cpu["pressure"],
+            uclamp_used=uclamp_used,
+        )
+        assert ours == twin_v6.util_fits_cpu(util, lo, hi, capacity, cpu, uclamp_used)
+
+
+@given(
+    st.integers(0, 3),
+    st.integers(-1, 3),
+    st.integers(0, 3),
+    st.lists(FLAGGED, min_size=6, max_size=6),
+    CAPACITY,
+)
+def test_cpu_util_of_later_kernels(cpu, dst, prev, utils, capacity):
+    names = ("util_avg", "util_est", "runnable_avg")
+    task = {"prev_cpu": prev} | dict(zip(names, utils[:3], strict=True))
+    rq = dict(zip(names, utils[3:], strict=True))
+    given = {"prev_cpu": prev, "util_avg": utils[0], "util_est": utils[1], "scale_cpu": capacity}
+    given |= {"cpu_util_avg": utils[3], "cpu_util_est": utils[4]}
+    plain = twin_v6.cpu_util(task, rq, cpu, dst, capacity)
+    for kernel in ("6.1", "6.12", "7.3"):
+        assert eas.cpu_util(cpu, dst, kernel=kernel, **given) == plain
+    boosted = eas.cpu_util(cpu, dst, kernel="7.3", **given, runnable_avg=utils[2], cpu_runnable_avg=utils[5])
+    assert boosted == twin_v6.cpu_util(task, rq, cpu, dst, capacity, boost=True)
+
+
+@given(states(), CAPACITY, st.lists(st.integers(0, 1300), min_size=3, max_size=3), st.booleans(), st.data())
+def test_energies_of_later_kernels(model, capacity, utils, skip, data):
+    freqs, powers = model
+    pd = em.PerfDomain("one", [0], freqs, powers, unit="uW", capacity=capacity)
+    for kernel, find in (("6.1", twin_v6.energy_v6_1), ("6.12", twin_v6.energy_v6_12)):
+        if kernel != "6.1" and freqs[0] * capacity < freqs[-1]:
+            with pytest.raises(ValueError, match="would divide by zero"):
+                pd.table(kernel=kernel)
+            continue
+        states = twin_v6.table(freqs, powers, capacity, kernel)
+        table = pd.table(kernel=kernel)
+        assert table["cost"].tolist() == [state.cost for state in states]
+        assert table["inefficient"].tolist() == [state.inefficient for state in states]
+        how = {"kernel": kernel, "allowed_cpu_cap": utils[2], "skip_inefficient": skip}
+        assert pd.energy(utils[0], utils[1], **how) == find(states, capacity, *utils, skip)
+    low = data.draw(st.integers(0, len(freqs) - 1))
+    high = data.draw(st.integers(low, len(freqs) - 1))
+    if freqs[0] * capacity >= freqs[-1]:
+        found = pd.get_performance_state(
+            utils[0], kernel="7.3", skip_inefficient=skip, min_ps=low, max_ps=high
+        )
+        able = (
+            i
+            for i in range(low, high + 1)
+            if table["performance"][i] >= utils[0] and not (skip and table["inefficient"][i])
+        )
+        assert found == next(able, high)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.booleans()), min_size=1, max_size=6),
+    st.integers(0, 13),
+    st.integers(0, 13),
+    st.integers(0, 13),
+)
+def test_cpufreq_resolve(table, target, low, high):
+    """The tie rule of relation C among others, which no known answer reaches."""
+    freqs, flags = zip(*table, strict=True)
+    for relation in ("L", "H", "C", "LE", "HE", "CE"):
+        least = min(low, high)
+        wanted = min(max(target, least), high)
+
+        def pick(among, relation=relation, wanted=wanted):
+            if relation[0] == "L":
+                return min((f for f in among if f >= wanted), default=max(among, default=None))
+            if relation[0] == "H":
+                return max((f for f in among if f <= wanted), default=min(among, default=None))
+            return min(among, key=lambda f: (abs(f - wanted), f), default=None)
+
+        found = pick(freqs)
+        if relation.endswith("E"):
+            efficient = pick([f for f, flag in table if not flag])
+            if efficient is not None and least <= efficient <= high:
+                found = efficient
+        assert em.cpufreq_resolve(freqs, flags, target, low, high, relation) == found
 
 
 def test_prev_cpu_offline_or_outside_the_affinity():

@@ -6,7 +6,7 @@
 
 #include "core/attach.h"
 #include "core/clock.h"
-#include "core/eas.h"
+#include "core/eas_v6.h"
 #include "core/em.h"
 #include "core/math64.h"
 #include "core/pelt.h"
@@ -75,6 +75,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, add_stopwatch },
 	{ Py_mod_exec, add_streams },
 	{ Py_mod_exec, add_entity },
+	{ Py_mod_exec, add_em },
 	{ Py_mod_exec, add_placement },
 #if PY_VERSION_HEX >= 0x030c0000
 	{ Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },

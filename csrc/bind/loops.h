@@ -160,6 +160,44 @@
 			   &ARG(13, R), &ARG(14, S));                                   \
 	}
 
+#define LOOP_7_1(fn, A, B, C, D, E, F, G, R)                                            \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(8);                                                              \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			ARG(7, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), \
+				       ARG(5, F), ARG(6, G));                           \
+	}
+
+#define LOOP_10_1(fn, A, B, C, D, E, F, G, H, I, J, R)                                  \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(11);                                                             \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			ARG(10, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), \
+					ARG(5, F), ARG(6, G), ARG(7, H), ARG(8, I), ARG(9, J)); \
+	}
+
+#define LOOP_14_2(fn, A, B, C, D, E, F, G, H, I, J, K, L, M, N, R, S)                   \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(16);                                                             \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), ARG(5, F), ARG(6, G), \
+			   ARG(7, H), ARG(8, I), ARG(9, J), ARG(10, K), ARG(11, L), ARG(12, M), \
+			   ARG(13, N), &ARG(14, R), &ARG(15, S));                       \
+	}
+
+#define LOOP_14_4(fn, A, B, C, D, E, F, G, H, I, J, K, L, M, N, R, S, T, U)             \
+	LOOP_HEAD(fn)                                                                   \
+	{                                                                               \
+		LOCALS(18);                                                             \
+		for (npy_intp i = 0; i < n; i++)                                        \
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), ARG(5, F), ARG(6, G), \
+			   ARG(7, H), ARG(8, I), ARG(9, J), ARG(10, K), ARG(11, L), ARG(12, M), \
+			   ARG(13, N), &ARG(14, R), &ARG(15, S), &ARG(16, T), &ARG(17, U)); \
+	}
+
 /* The types of a line of functions.h as NumPy's type numbers. */
 #define TYPES_1_1(A, R) TYPE_##A, TYPE_##R,
 #define TYPES_2_1(A, B, R) TYPE_##A, TYPE_##B, TYPE_##R,
@@ -171,6 +209,13 @@
 #define TYPES_3_2(A, B, C, R, S) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R, TYPE_##S,
 #define TYPES_8_1(A, B, C, D, E, F, G, H, R) \
 	TYPES_3_2(A, B, C, D, E) TYPES_3_1(F, G, H, R)
+#define TYPES_7_1(A, B, C, D, E, F, G, R) TYPES_3_2(A, B, C, D, E) TYPES_2_1(F, G, R)
+#define TYPES_10_1(A, B, C, D, E, F, G, H, I, J, R) \
+	TYPES_8_1(A, B, C, D, E, F, G, H, I) TYPES_1_1(J, R)
+#define TYPES_14_2(A, B, C, D, E, F, G, H, I, J, K, L, M, N, R, S) \
+	TYPES_8_1(A, B, C, D, E, F, G, H, I) TYPES_3_2(J, K, L, M, N) TYPES_1_1(R, S)
+#define TYPES_14_4(A, B, C, D, E, F, G, H, I, J, K, L, M, N, R, S, T, U) \
+	TYPES_14_2(A, B, C, D, E, F, G, H, I, J, K, L, M, N, R, S) TYPES_1_1(T, U)
 #define TYPES_13_2(A, B, C, D, E, F, G, H, I, J, K, L, M, R, S) \
 	TYPES_8_1(A, B, C, D, E, F, G, H, I) TYPES_3_2(J, K, L, M, R) TYPE_##S,
 

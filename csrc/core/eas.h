@@ -2,7 +2,7 @@
 /*
  * Energy-aware placement: utilisation of a CPU, what fits, and the choice of a
  * CPU for a waking task.  Follows kernel/sched/fair.c and
- * kernel/sched/cpufreq_schedutil.c of 5.12 and 5.13.
+ * kernel/sched/cpufreq_schedutil.c of 5.12 and 5.13; eas_v6.h has what came later.
  */
 #ifndef SCHEDPY_EAS_H
 #define SCHEDPY_EAS_H
@@ -200,6 +200,8 @@ static inline void eas_effective_util_v5_12(u64 util_cfs, u64 rt, u64 dl, u64 bw
 s64 find_energy_efficient_cpu_v5_12(const struct eas_case *c, struct eas_log *log);
 s64 find_energy_efficient_cpu_lut_v5_12(const struct eas_case *c, struct eas_log *log);
 s64 find_energy_efficient_cpu_v5_13(const struct eas_case *c, struct eas_log *log);
+s64 find_energy_efficient_cpu_v6_1(const struct eas_case *c, struct eas_log *log);
+s64 find_energy_efficient_cpu_v6_12(const struct eas_case *c, struct eas_log *log);
 
 /* The same without a log, so that nothing but the kernel's work is done while timed. */
 s64 find_energy_efficient_cpu_bare_v5_12(const struct eas_case *c);

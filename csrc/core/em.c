@@ -59,6 +59,78 @@ void em_create_table_v5_12(struct em_perf_state *table, const u64 *freq, const u
 	}
 }
 
+/*
+ * From the top downwards a state is flagged if it does not cost less than every one above
+ * it. Flags that are set already stay.
+ */
+static void flag_inefficient(struct em_perf_state *table, size_t n)
+{
+	u64 lowest = UINT64_MAX;
+
+	for (size_t i = n; i-- > 0;) {
+		if (table[i].cost >= lowest)
+			table[i].inefficient = 1;
+		else
+			lowest = table[i].cost;
+	}
+}
+
+/* 5.14 and 5.15: a cost in uW of powers in mW, so that fewer costs tie. */
+void em_create_table_v5_14(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu)
+{
+	(void)scale_cpu;
+	for (size_t i = 0; i < n; i++) {
+		table[i] = (struct em_perf_state){
+			.frequency = freq[i],
+			.power = power[i],
+			.cost = div_u64(freq[n - 1] * (power[i] * 1000), freq[i]),
+		};
+	}
+}
+
+/* 5.16 .. 5.18: with flags. */
+void em_create_table_v5_16(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu)
+{
+	em_create_table_v5_14(table, freq, power, n, scale_cpu);
+	flag_inefficient(table, n);
+}
+
+/* 5.19 .. 6.7: powers are in uW. */
+void em_create_table_v5_19(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu)
+{
+	(void)scale_cpu;
+	em_create_table_v5_0(table, freq, power, n);
+	flag_inefficient(table, n);
+}
+
+/*
+ * From 6.9: what a state performs at a capacity, and its cost per unit of that:
+ *
+ *	performance = scale_cpu * freq / freq_max        cost = 10 * power / performance
+ *
+ * The power has no more digits than its unit: in mW many costs of a small CPU are equal, and all but one
+ * of equal ones are flagged. Flags are never cleared.
+ */
+void em_change_capacity(struct em_perf_state *table, size_t n, u64 scale_cpu)
+{
+	for (size_t i = 0; i < n; i++) {
+		table[i].performance = div_u64(scale_cpu * table[i].frequency, table[n - 1].frequency);
+		table[i].cost = div_u64(table[i].power * 10, table[i].performance);
+	}
+	flag_inefficient(table, n);
+}
+
+void em_create_table_v6_9(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			  u64 scale_cpu)
+{
+	for (size_t i = 0; i < n; i++)
+		table[i] = (struct em_perf_state){ .frequency = freq[i], .power = power[i] };
+	em_change_capacity(table, n, scale_cpu);
+}
+
 /* The lowest efficient state; 0 for an empty table. */
 size_t em_lut_min_state(const struct em_perf_state *table, size_t n)
 {

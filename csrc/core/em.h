@@ -2,8 +2,8 @@
 /*
  * Energy model: performance states, their cost, and the energy of a domain.
  * Follows kernel/power/energy_model.c, include/linux/energy_model.h and
- * include/linux/sched/cpufreq.h of 5.12, and the look-up table of the patch
- * "PM / EM: Inefficient OPPs detection" (8 April 2021) on top of it.
+ * include/linux/sched/cpufreq.h of 5.12, 6.1, 6.12 and 7.3, and the look-up table of the
+ * patch "PM / EM: Inefficient OPPs detection" (8 April 2021) on top of 5.12.
  */
 #ifndef SCHEDPY_EM_H
 #define SCHEDPY_EM_H
@@ -33,7 +33,9 @@ struct em_perf_domain {
 	size_t nr_states;
 	u64 scale_cpu;
 	u64 cpus;		/* bit n: CPU n */
-	struct em_lut lut;
+	struct em_lut lut;	/* of 5.12 */
+	bool skip_inefficient;	/* from 5.16: inefficient states are passed over */
+	size_t min_ps, max_ps;	/* from 6.13: the states allowed */
 };
 
 /* What em_cpu_energy() found: the state is -1 when none was looked up. */
@@ -62,11 +64,23 @@ static inline u64 map_util_perf(u64 util)
 	return util + (util >> 2);
 }
 
+/* From 6.9 the head-room is the caller's and the state is looked for by performance: nothing is mapped. */
+
 s64 em_first_refused(const u64 *freq, const u64 *power, size_t n, u64 max_power);
 void em_create_table_v5_0(struct em_perf_state *table, const u64 *freq, const u64 *power,
 			  size_t n);
 void em_create_table_v5_12(struct em_perf_state *table, const u64 *freq, const u64 *power,
 			   size_t n);
+
+void em_create_table_v5_14(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu);
+void em_create_table_v5_16(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu);
+void em_create_table_v5_19(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			   u64 scale_cpu);
+void em_create_table_v6_9(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
+			  u64 scale_cpu);
+void em_change_capacity(struct em_perf_state *table, size_t n, u64 scale_cpu);
 
 size_t em_lut_min_state(const struct em_perf_state *table, size_t n);
 u32 em_lut_shift(const struct em_perf_state *table, size_t n);
@@ -154,6 +168,70 @@ static inline struct em_energy em_cpu_energy_v5_0(const struct em_perf_domain *p
 		return out;
 	}
 	out.energy = div_u64(pd->table[out.state].cost * sum_util, pd->scale_cpu);
+	return out;
+}
+
+/* Table walk of 5.16 .. 6.7: inefficient states are passed over, but for the last one. */
+static inline s64 em_state_walk_v5_16(const struct em_perf_state *table, size_t n, u64 freq, bool skip)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (table[i].frequency >= freq && !(skip && table[i].inefficient))
+			return (s64)i;
+	}
+	return (s64)n - 1;
+}
+
+/*
+ * From 6.9: the first state in min_ps .. max_ps that performs so much, inefficient ones passed over,
+ * else the last of them, whatever it is. -1 where the table has no such states. The range came
+ * with 6.13; 6.9 .. 6.12 look at the whole table.
+ */
+static inline s64 em_state_walk_v6_9(const struct em_perf_domain *pd, u64 util)
+{
+	if (pd->min_ps > pd->max_ps || pd->max_ps >= pd->nr_states)
+		return -1;
+	for (size_t i = pd->min_ps; i <= pd->max_ps; i++) {
+		if (pd->table[i].performance >= util &&
+		    !(pd->skip_inefficient && pd->table[i].inefficient))
+			return (s64)i;
+	}
+	return (s64)pd->max_ps;
+}
+
+/*
+ * Energy of a domain, 5.16 .. 6.7: the request has its head-room before it is capped by what the
+ * CPUs may deliver. On 32 bits (from 5.19) the cost is divided first, since a cost in uW times a sum of
+ * utilisations may not fit. `long_32` is a constant wherever this is called.
+ */
+static inline struct em_energy em_cpu_energy_v5_16(const struct em_perf_domain *pd, u64 max_util,
+						   u64 sum_util, u64 allowed_cpu_cap, const bool long_32)
+{
+	struct em_energy out = { .state = -1 };
+	u64 util = map_util_perf(max_util), cost;
+
+	if (sum_util == 0 || pd->nr_states == 0)
+		return out;
+	if (util > allowed_cpu_cap)
+		util = allowed_cpu_cap;
+	out.freq_req = map_util_freq_v5_14(util, pd->table[pd->nr_states - 1].frequency, pd->scale_cpu);
+	out.state = em_state_walk_v5_16(pd->table, pd->nr_states, out.freq_req, pd->skip_inefficient);
+	cost = pd->table[out.state].cost;
+	out.energy = long_32 ? div_u64(cost, pd->scale_cpu) * sum_util
+			     : div_u64(cost * sum_util, pd->scale_cpu);
+	return out;
+}
+
+/* From 6.9: the cost is of a unit of performance already. */
+static inline struct em_energy em_cpu_energy_v6_9(const struct em_perf_domain *pd, u64 max_util,
+						  u64 sum_util, u64 allowed_cpu_cap)
+{
+	struct em_energy out = { .state = -1 };
+
+	if (sum_util == 0)
+		return out;
+	out.state = em_state_walk_v6_9(pd, max_util < allowed_cpu_cap ? max_util : allowed_cpu_cap);
+	if (out.state >= 0)
+		out.energy = pd->table[out.state].cost * sum_util;
 	return out;
 }
 

@@ -136,10 +136,12 @@ def core_model(model, kernel, method, skip_inefficient):
     for domain in model.domains:
         entries, shift = np.zeros(1, dtype=np.uint64), 63
         if method == "lut":
-            lut = domain.lut(skip_inefficient=skip_inefficient)
-            entries, shift = lut.entries.view(np.uint64), lut.shift
+            made = domain.lut(skip_inefficient=skip_inefficient)
+            entries, shift = made.entries.view(np.uint64), made.shift
         mask = sum(1 << cpu for cpu in domain.cpus)
-        domains.append((mask, domain.capacity, domain.table(kernel=kernel), entries, int(entries[0]), shift))
+        table = domain.table(kernel=kernel)
+        lut = (entries, int(entries[0]), shift)
+        domains.append((mask, domain.capacity, table, *lut, bool(skip_inefficient)))
     return tuple(domains)
 
 

@@ -13,6 +13,10 @@ from schedpy.kernel import form
 __all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
 
 
+_CALLER_LOOKS_AT_OVERUTILIZED = ("v6.12", "v7.3")
+_WITHOUT_PRESSURE = ("v5.12", "v5.13")
+
+
 @dataclass(frozen=True)
 class Placement:
     """Where tasks go, and every energy that was computed on the way.
@@ -64,14 +68,16 @@ def find_energy_efficient_cpu(
         Made by `eas.task`.
     cpus : structured array of `CPU`, shape (..., model.nr_cpus)
         Made by `eas.idle_cpus` and filled in. ``util_avg`` of prev_cpu includes the task's.
-    kernel : {"5.12", "5.13"}
-        As released: later patch levels of 5.12 took fixes of 5.13 in.
+    kernel : {"5.12", "5.13", "6.1", "6.12", "7.3"}
+        5.12 and 5.13 as released, 6.1.192, 6.12.117, 7.3.4: patch levels differ. Between them the kernel did
+        what is known from descriptions only: refused.
     method : {"walk", "lut"}
         "lut": with the look-up table of the 2021 patch, on 5.12.
     skip_inefficient : bool
-        Whether the look-up table skips inefficient states. The walk of these kernels never does.
+        Whether inefficient states are passed over: by the look-up table, and by the walk from 6.1. The walk
+        before never does.
     uclamp_used, overutilized : array_like of bool, shape (...)
-        State of the machine.
+        State of the machine. From 6.12 on the caller of the function looks at overutilized: no True then.
     domain_mask : array_like of int, shape (...), optional
         CPUs of the asymmetric scheduling domain, bit n for CPU n. None: all.
     threads : int
@@ -85,13 +91,14 @@ def find_energy_efficient_cpu(
     Raises
     ------
     ValueError
-        prev_cpu that the model does not have; a look-up that leaves the table of the patch, with its case,
-        domain and request.
+        prev_cpu that the model does not have; pressure above a CPU's capacity; a look-up that leaves the
+        table of the patch, with its case, domain and request.
 
     Notes
     -----
-    find_energy_efficient_cpu() of kernel/sched/fair.c. A candidate must save more than 1/16 of the energy
-    of the system with the task on prev_cpu. Unsigned differences wrap; an offline CPU can be chosen.
+    find_energy_efficient_cpu() of kernel/sched/fair.c. In 5.12 and 5.13 a candidate must save more than 1/16
+    of the energy of the system with the task on prev_cpu, unsigned differences wrap, an offline CPU can be
+    chosen, and runnable_avg, pressure and uclamp_idle are not looked at; runnable_avg is not in 6.1 either.
 
     Examples
     --------
@@ -104,10 +111,17 @@ def find_energy_efficient_cpu(
     7
     >>> place.calls[: int(place.count)].tolist()
     [(0, -1, 0), (1, -1, 0), (1, 4, 659), (2, -1, 0), (2, 7, 701)]
+    >>> later = eas.find_energy_efficient_cpu(pixel4, eas.task(prev_cpu=7, util_avg=640), cpus, kernel="6.1")
+    >>> int(later.target)
+    4
     """
     kind = _form(kernel, method)
     domains = core_model(model, kernel, method, skip_inefficient)
     reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
+    if kind in _CALLER_LOOKS_AT_OVERUTILIZED and reads[-1].any():
+        raise ValueError(f"overutilized: from 6.12 on the caller looks at it, not kernel {kernel}")
+    if kind not in _WITHOUT_PRESSURE:
+        _refuse_pressure(model, cpus)
     threads = as_number(threads, "threads", low=1)
     calls = np.empty((*shape, _core.EAS_CALLS_PER_DOMAIN * len(domains)), dtype=CALL)
     target = np.empty(shape, dtype=np.int64)
@@ -193,6 +207,18 @@ def time_placements(
     by_lut = np.array([arm == "lut" for arm in arms])
     _core.time_placements(*(domains, model.nr_cpus, *reads, by_lut, order, ticks))
     return ticks
+
+
+def _refuse_pressure(model, cpus):
+    """No CPU has less than no capacity left."""
+    pressure = np.asarray(cpus)["pressure"]
+    capacity = np.zeros(model.nr_cpus, np.uint64)
+    for domain in model.domains:
+        capacity[list(domain.cpus)] = domain.capacity
+    over = pressure > capacity
+    if over.any():
+        at = [int(i) for i in np.unravel_index(int(np.argmax(over)), over.shape)]
+        raise ValueError(f"cpus pressure{at} = {pressure[tuple(at)]}: must be at most {capacity[at[-1]]}")
 
 
 def _refuse_past_end(model, past_end, shape, axis, start):

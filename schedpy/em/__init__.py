@@ -6,8 +6,18 @@ look-up table of the patch "PM / EM: Inefficient OPPs detection" of 8 April 2021
 on 5.12, which was never merged.
 """
 
-from schedpy.em.domain import TABLE, UNITS, Lut, PerfDomain
-from schedpy.em.frequency import map_util_freq, map_util_perf
+from schedpy.em.domain import TABLE, UNITS, PerfDomain
+from schedpy.em.frequency import cpufreq_resolve, map_util_freq, map_util_perf
+from schedpy.em.lut import Lut
 from schedpy.em.model import EnergyModel
 
-__all__ = ["TABLE", "UNITS", "EnergyModel", "Lut", "PerfDomain", "map_util_freq", "map_util_perf"]
+__all__ = [
+    "TABLE",
+    "UNITS",
+    "EnergyModel",
+    "Lut",
+    "PerfDomain",
+    "cpufreq_resolve",
+    "map_util_freq",
+    "map_util_perf",
+]

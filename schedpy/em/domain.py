@@ -3,15 +3,15 @@
 
 import itertools
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
 from schedpy import _core
-from schedpy._coerce import as_choice, as_int, as_number
+from schedpy._coerce import as_bool, as_choice, as_int, as_number
+from schedpy.em.lut import Lut
 from schedpy.kernel import form
 
-__all__ = ["TABLE", "UNITS", "Lut", "PerfDomain", "spans"]
+__all__ = ["TABLE", "UNITS", "PerfDomain", "spans"]
 
 #: Power is in milliwatt, in microwatt, or in no unit at all. It is never guessed.
 UNITS = ("mW", "uW", "bogo")
@@ -30,34 +30,16 @@ TABLE = np.dtype(
 _TABLES = {
     "v5.0": (_core.em_create_table_v5_0, "mW", 65535),
     "v5.12": (_core.em_create_table_v5_12, "mW", 65535),
+    "v5.14": (_core.em_create_table_v5_14, "mW", 65535),
+    "v5.16": (_core.em_create_table_v5_16, "mW", 65535),
+    "v5.19": (_core.em_create_table_v5_19, "uW", 64_000_000),
+    "v6.9": (_core.em_create_table_v6_9, "uW", 64_000_000),
 }
+_WITHOUT_CAPACITY = ("v5.0", "v5.12")
+#: Forms of the energy that look for a performance instead of a frequency.
+_BY_PERFORMANCE = ("v6.9", "v6.13")
 #: A look-up table of more bins than this is refused; the patch has no limit.
 _MAX_ENTRIES = 2**24
-
-
-@dataclass(frozen=True, eq=False)
-class Lut:
-    """The look-up table of 2021: a bin is ``2**shift`` kHz wide and begins at ``min_freq + (i << shift)``.
-
-    ``entries`` holds the index of a performance state per bin (int64).
-    """
-
-    shift: int
-    min_freq: int
-    max_freq: int
-    entries: np.ndarray
-
-    def __eq__(self, other):
-        if not isinstance(other, Lut):
-            return NotImplemented
-        return (self.shift, self.min_freq, self.max_freq) == (
-            other.shift,
-            other.min_freq,
-            other.max_freq,
-        ) and np.array_equal(self.entries, other.entries)
-
-    def __hash__(self):
-        return hash((self.shift, self.min_freq, self.max_freq, self.entries.size))
 
 
 class PerfDomain:
@@ -165,13 +147,16 @@ class PerfDomain:
             f"capacity={self.capacity})"
         )
 
-    def table(self, *, kernel):
+    def table(self, *, kernel, capacity=None):
         """The performance states as a kernel registers them.
 
         Parameters
         ----------
         kernel : str
-            5.0 .. 5.13. 5.12 carries the flags of the 2021 patch; the others have none.
+            5.0 .. 6.7 and 6.9 .. 7.3. 5.12 carries the flags of the 2021 patch; flags came with 5.16.
+        capacity : int, optional
+            From 6.9 on: the CPUs' capacity has changed to this, 1 .. 1024, after registration. Performance
+            and cost are computed again, states flagged before stay flagged.
 
         Returns
         -------
@@ -182,13 +167,15 @@ class PerfDomain:
         Raises
         ------
         ValueError
-            The kernel answers EINVAL: a power of 0, or above its limit, in its own unit.
+            The kernel answers EINVAL: a power of 0, or above its limit, in its own unit; or it would divide
+            by zero, since a state performs less than one unit of capacity (from 6.9).
 
         Notes
         -----
-        em_create_perf_table() of kernel/power/energy_model.c:
-        ``cost = freq[last] * power / freq``. The patch flags a state whose cost is not below that of
-        every higher one.
+        em_create_perf_table() and em_compute_costs() of kernel/power/energy_model.c:
+        ``cost = freq[last] * power / freq`` up to 6.7 (with power in mW times 1000 in 5.14 .. 5.18), and
+        ``10 * power / performance`` with ``performance = capacity * freq / freq[last]`` from 6.9. A state
+        is flagged if its cost is not below that of every higher one.
 
         Examples
         --------
@@ -196,10 +183,11 @@ class PerfDomain:
         >>> little = em.EnergyModel.load("pixel4")["little"]
         >>> little.table(kernel="5.12")["cost"].tolist()[:6]
         [142, 110, 96, 89, 87, 86]
-        >>> int(little.table(kernel="5.12")["inefficient"].sum())
-        5
+        >>> [int(little.table(kernel=kernel)["inefficient"].sum()) for kernel in ("5.11", "5.12", "6.1")]
+        [0, 5, 5]
         """
-        create, unit, limit = _TABLES[form("em.table", kernel)]
+        kind = form("em.table", kernel)
+        create, unit, limit = _TABLES[kind]
         power = self._power_in(unit)
         refused = int(_core.em_first_refused(self.freq_khz, power, np.uint64(limit)))
         if refused >= 0:
@@ -208,12 +196,33 @@ class PerfDomain:
                 f"power[{refused}] = {power[refused]}{said} of domain {self.name!r}: "
                 f"kernel {kernel} takes 1 .. {limit} ({unit} or no unit)"
             )
-        return create(self.freq_khz, power).view(TABLE)[:, 0]
+        if capacity is not None:
+            form("em.change_capacity", kernel)
+            capacity = as_number(capacity, "capacity", low=1, high=1024)
+        if kind in _WITHOUT_CAPACITY:
+            return create(self.freq_khz, power).view(TABLE)[:, 0]
+        if kind == "v6.9":
+            self._refuse_no_performance(kernel, self.capacity)
+        words = create(self.freq_khz, power, np.uint64(self.capacity))
+        if capacity is not None:
+            self._refuse_no_performance(kernel, capacity)
+            words = _core.em_change_capacity(words, np.uint64(capacity))
+        return words.view(TABLE)[:, 0]
+
+    def _refuse_no_performance(self, kernel, capacity):
+        if int(self.freq_khz[0]) * capacity < int(self.freq_khz[-1]):
+            raise ValueError(
+                f"freq_khz[0] = {self.freq_khz[0]} of domain {self.name!r}: performs nothing of a capacity "
+                f"of {capacity} at {self.freq_khz[-1]} kHz; kernel {kernel} would divide by zero"
+            )
 
     def _power_in(self, unit):
         if self.unit in (unit, "bogo"):
             return self.power
-        return self.power // np.uint64(1000)
+        if unit == "mW":
+            return self.power // np.uint64(1000)
+        # A power that leaves 64 bits is above every limit as it stands.
+        return np.where(self.power < 2**53, self.power * np.uint64(1000), self.power)
 
     def lut(self, skip_inefficient=True):
         """The look-up table of the 2021 patch, on 5.12.
@@ -270,11 +279,13 @@ class PerfDomain:
         freq_khz : array_like of int
             Requests in kHz, unsigned 64 bit.
         kernel : str
-            5.0 .. 5.13; ``method="lut"``: 5.12.
+            5.0 .. 5.13 and 5.16 .. 6.7; ``method="lut"``: 5.12. Later ones look for a performance:
+            `get_performance_state`.
         method : {"walk", "lut"}
             "walk": the first state at or above the request, else the last. "lut": the 2021 look-up table.
         skip_inefficient : bool
-            Whether the look-up table skips inefficient states. The walk of these kernels never does.
+            Whether inefficient states are passed over: by the look-up table and by the walk from 5.16, where
+            the domain's flag EM_PERF_DOMAIN_SKIP_INEFFICIENCIES says so. The walk before never does.
 
         Returns
         -------
@@ -283,8 +294,9 @@ class PerfDomain:
 
         Notes
         -----
-        em_pd_get_efficient_state() of the patch; the walk is that of em_cpu_energy(). Where efficient
-        states are closer than 1024 kHz the look-up may overshoot to a higher state, as the patch does.
+        em_pd_get_efficient_state() of the patch and of include/linux/energy_model.h; the walk before is that
+        of em_cpu_energy(). Where efficient states are closer than 1024 kHz the look-up may overshoot to a
+        higher state, as the patch does.
 
         Examples
         --------
@@ -296,10 +308,64 @@ class PerfDomain:
         [5, 5, 17]
         """
         freq_khz = as_int(freq_khz, "freq_khz", np.uint64)
-        table, lut = self._method(kernel, method, skip_inefficient)
-        if lut is None:
+        kind, table, lut = self._method(kernel, method, skip_inefficient)
+        if kind in _BY_PERFORMANCE:
+            raise ValueError(f"kernel = {kernel!r}: it looks for a performance; see get_performance_state")
+        if lut is not None:
+            return _core.em_state_lut(table, *lut, freq_khz)
+        if kind == "v5.0":
             return _core.em_state_walk_v5_0(table, freq_khz)
-        return _core.em_state_lut(table, *lut, freq_khz)
+        return _core.em_state_walk_v5_16(table, freq_khz, as_bool(skip_inefficient, "skip_inefficient"))
+
+    def get_performance_state(self, util, *, kernel, skip_inefficient=True, min_ps=None, max_ps=None):
+        """The performance state that serves a utilisation, from 6.9 on.
+
+        Parameters
+        ----------
+        util : array_like of int
+            The performance asked for, head-room included; unsigned 64 bit.
+        kernel : str
+            6.9 .. 7.3.
+        skip_inefficient : bool
+            Whether inefficient states are passed over.
+        min_ps, max_ps : int, optional
+            From 6.13 on: the lowest and the highest state allowed. None: all.
+
+        Returns
+        -------
+        int64 array
+            Index of the state: the first of those allowed that performs so much, else the last of them.
+
+        Notes
+        -----
+        em_pd_get_efficient_state() of include/linux/energy_model.h.
+
+        Examples
+        --------
+        >>> from schedpy import em
+        >>> little = em.EnergyModel.load("pixel4")["little"]
+        >>> little.get_performance_state([0, 100, 1024], kernel="6.12").tolist()
+        [5, 5, 17]
+        """
+        util = as_int(util, "util", np.uint64)
+        kind, table, _ = self._method(kernel, "walk", skip_inefficient)
+        if kind not in _BY_PERFORMANCE:
+            raise ValueError(f"kernel = {kernel!r}: it looks for a frequency; see get_efficient_state")
+        limits = self._limits(kind, kernel, min_ps, max_ps)
+        return _core.em_state_walk_v6_9(table, util, as_bool(skip_inefficient, "skip_inefficient"), *limits)
+
+    def _limits(self, kind, kernel, min_ps, max_ps):
+        """The range of states allowed."""
+        last = self.freq_khz.size - 1
+        if kind != "v6.13":
+            for name, value in (("min_ps", min_ps), ("max_ps", max_ps)):
+                if value is not None:
+                    raise ValueError(f"{name}: kernels from 6.13 on have performance limits, not {kernel}")
+        min_ps = 0 if min_ps is None else as_number(min_ps, "min_ps", low=0, high=last)
+        max_ps = last if max_ps is None else as_number(max_ps, "max_ps", low=0, high=last)
+        if min_ps > max_ps:
+            raise ValueError(f"max_ps = {max_ps}: must not be below min_ps = {min_ps}")
+        return np.uint64(min_ps), np.uint64(max_ps)
 
     def get_efficient_freq(self, freq_khz, *, skip_inefficient=True):
         """What the 2021 patch makes of schedutil's request, on 5.12.
@@ -359,61 +425,104 @@ class PerfDomain:
         """
         return self.get_efficient_state(freq_khz, kernel=kernel) + 1
 
-    def energy(self, max_util, sum_util, *, kernel, method="walk", skip_inefficient=True):
+    def energy(
+        self,
+        max_util,
+        sum_util,
+        *,
+        kernel,
+        method="walk",
+        skip_inefficient=True,
+        allowed_cpu_cap=None,
+        min_ps=None,
+        max_ps=None,
+        long_bits=64,
+    ):
         """Estimated energy of the domain.
 
         Parameters
         ----------
         max_util : array_like of int
-            Utilisation of the busiest CPU, which sets the state; unsigned 64 bit.
+            Utilisation of the busiest CPU, which sets the state; unsigned 64 bit. From 6.9 on it includes
+            the head-room.
         sum_util : array_like of int
             Utilisation of all CPUs together.
         kernel : str
-            5.0 .. 5.13; ``method="lut"``: 5.12.
+            5.0 .. 5.13, 5.16 .. 6.7 and 6.9 .. 7.3; ``method="lut"``: 5.12.
         method, skip_inefficient
             As in `get_efficient_state`.
+        allowed_cpu_cap : array_like of int, optional
+            From 5.16 on: what the CPUs may deliver, the capacity less pressure. None: the capacity.
+        min_ps, max_ps
+            As in `get_performance_state`.
+        long_bits : {64, 32}
+            The width of an unsigned long; 32 for 5.19 .. 6.7, where the cost is divided first. Without the
+            wrap of a product of 2^32 and more.
 
         Returns
         -------
         uint64 array
-            ``cost * sum_util / capacity`` in the unit of the power; 0 where sum_util is 0.
+            ``cost * sum_util / capacity`` in the unit of the cost, from 6.9 ``cost * sum_util``; 0 where
+            sum_util is 0.
 
         Raises
         ------
         ValueError
-            The patch would read past the end of its look-up table; the message names the request.
+            The patch would read past the end of its look-up table; the message names the request. An
+            argument that the kernel does not have.
 
         Notes
         -----
-        em_cpu_energy() of include/linux/energy_model.h. The request is
-        ``map_util_freq(max_util, freq[last], capacity)``.
+        em_cpu_energy() of include/linux/energy_model.h. Up to 6.7 the request is
+        ``map_util_freq(util, freq[last], capacity)`` of max_util, from 5.16 with ``map_util_perf`` before.
 
         Examples
         --------
         >>> from schedpy import em
-        >>> em.EnergyModel.load("pixel4")["mid"].energy([100, 640], 640, kernel="5.12").tolist()
+        >>> mid = em.EnergyModel.load("pixel4")["mid"]
+        >>> mid.energy([100, 640], 640, kernel="5.12").tolist()
         [412, 658]
+        >>> mid.energy([100, 640], 640, kernel="6.1").tolist()
+        [412870, 658457]
         """
         max_util = as_int(max_util, "max_util", np.uint64)
         sum_util = as_int(sum_util, "sum_util", np.uint64)
-        table, lut = self._method(kernel, method, skip_inefficient)
+        kind, table, lut = self._method(kernel, method, skip_inefficient)
+        limits = self._limits(kind, kernel, min_ps, max_ps)
         capacity = np.uint64(self.capacity)
-        if lut is None:
-            return _core.em_cpu_energy_v5_0(table, capacity, max_util, sum_util)
-        energy, freq_req, past_end = _core.em_cpu_energy_lut(table, *lut, capacity, max_util, sum_util)
-        self._refuse_past_end(past_end, freq_req, "max_util")
-        return energy
+        if as_number(long_bits, "long_bits") not in (32, 64):
+            raise ValueError(f"long_bits = {long_bits}: must be 32 or 64")
+        if long_bits == 32:
+            form("em.energy_32bit", kernel)
+        if kind == "v5.0":
+            if allowed_cpu_cap is not None:
+                raise ValueError(f"allowed_cpu_cap: kernels from 5.16 on take it, not {kernel}")
+            if lut is None:
+                return _core.em_cpu_energy_v5_0(table, capacity, max_util, sum_util)
+            energy, freq_req, past_end = _core.em_cpu_energy_lut(table, *lut, capacity, max_util, sum_util)
+            self._refuse_past_end(past_end, freq_req, "max_util")
+            return energy
+        allowed = (
+            capacity if allowed_cpu_cap is None else as_int(allowed_cpu_cap, "allowed_cpu_cap", np.uint64)
+        )
+        skip = as_bool(skip_inefficient, "skip_inefficient")
+        if kind in _BY_PERFORMANCE:
+            return _core.em_cpu_energy_v6_9(table, max_util, sum_util, allowed, skip, *limits)
+        compute = _core.em_cpu_energy_v5_19_32bit if long_bits == 32 else _core.em_cpu_energy_v5_16
+        return compute(table, capacity, max_util, sum_util, allowed, skip)
 
     def _method(self, kernel, method, skip_inefficient):
-        """The states as words, and what the look-up gufuncs take of the table of 2021, or None."""
+        """The form, the states as words, and what the look-up gufuncs take of the table of 2021, or None."""
         as_choice(method, "method", ("walk", "lut"))
-        form("em.lut" if method == "lut" else "em.energy", kernel)
+        if method == "lut":
+            form("em.lut", kernel)
+        kind = form("em.energy", kernel)
         table = _words(self.table(kernel=kernel))
         if method == "walk":
-            return table, None
+            return kind, table, None
         lut = self.lut(skip_inefficient=skip_inefficient)
         entries = lut.entries.view(np.uint64)
-        return table, (entries, entries[0], np.uint64(lut.shift))
+        return kind, table, (entries, entries[0], np.uint64(lut.shift))
 
     def _refuse_past_end(self, past_end, freq_req, name):
         past_end = np.asarray(past_end)

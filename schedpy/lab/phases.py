@@ -18,6 +18,7 @@ from tqdm import tqdm
 
 from schedpy import eas, em, pelt, stopwatch, workload
 from schedpy._coerce import as_number
+from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
 from schedpy.lab.phases_tables import ACTIVATIONS, inconsistencies, published, table
 from schedpy.lab.timing import Timing
@@ -25,6 +26,8 @@ from schedpy.lab.timing import Timing
 __all__ = ["inconsistencies", "measure", "placements", "published", "summary", "table", "verdicts", "wakeups"]
 
 KERNEL = "5.12"
+#: Forms of the placement in which a candidate has to save more than 1/16 of the system's energy.
+_WITH_MARGIN = ("v5.12", "v5.13")
 ARMS = ("walk", "lut", "walk")
 TRIES = 20
 
@@ -71,7 +74,7 @@ def placements(model="pixel4", *, kernel=KERNEL, method="walk"):
     model : str or EnergyModel
         With the domains little, mid and prime.
     kernel : str
-        Whose placement: "5.12" or "5.13".
+        Whose placement: "5.12", "5.13", "6.1", "6.12" or "7.3".
     method : {"walk", "lut"}
         The look-up table exists for 5.12 alone; both give the same CPUs here.
 
@@ -81,8 +84,8 @@ def placements(model="pixel4", *, kernel=KERNEL, method="walk"):
         One row per phase and kind of CPU that the task was on (``prev``). ``target``: the kind it goes to;
         ``stays``: the same. ``Little``, ``Mid``, ``Big``: the energy the task adds there, missing where
         it does not fit. ``gap``: what the best one saves over staying; ``threshold``: what it must
-        exceed, (energy of staying + energy without the task) / 16. Both are missing where the
-        task does not fit where it was.
+        exceed: (energy of staying + energy without the task) / 16 in 5.12 and 5.13, nothing later, which
+        look at fewer CPUs. Both are missing where the task does not fit where it was.
 
     Examples
     --------
@@ -102,8 +105,9 @@ def placements(model="pixel4", *, kernel=KERNEL, method="walk"):
     placed = eas.find_energy_efficient_cpu(
         model, task, cpus, kernel=kernel, method=method, skip_inefficient=False
     )
+    with_margin = form("eas.find_energy_efficient_cpu", kernel) in _WITH_MARGIN
     decided = [
-        _decision(model, int(prev), target, calls)
+        _decision(model, int(prev), target, calls, with_margin)
         for prev, target, calls in zip(prev_cpu, placed.target, _calls(placed), strict=True)
     ]
     frame = pd.DataFrame(decided, index=rows)
@@ -120,7 +124,7 @@ def _calls(placed):
         yield [tuple(int(call[name]) for name in ("domain", "dst_cpu", "energy")) for call in calls[:count]]
 
 
-def _decision(model, prev_cpu, target, calls):
+def _decision(model, prev_cpu, target, calls, with_margin):
     """What compute_energy() was asked, as energies the task adds."""
     base = {domain: energy for domain, dst_cpu, energy in calls if dst_cpu < 0}
     added = {dst_cpu: energy - base[domain] for domain, dst_cpu, energy in calls if dst_cpu >= 0}
@@ -128,7 +132,7 @@ def _decision(model, prev_cpu, target, calls):
     row |= {_cpu_name(model, cpu): energy for cpu, energy in added.items()}
     if prev_cpu in added:
         row["gap"] = added[prev_cpu] - min(added.values())
-        row["threshold"] = (added[prev_cpu] + sum(base.values())) >> 4
+        row["threshold"] = (added[prev_cpu] + sum(base.values())) >> 4 if with_margin else 0
     return row
 
 
