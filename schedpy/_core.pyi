@@ -177,6 +177,28 @@ em_state_lut: np.ufunc
 em_cpu_energy_v5_0: np.ufunc
 em_cpu_energy_lut: np.ufunc
 
+# cpuidle: a table is an array (n, 3) of int64: exit latency, target residency, polling; state is changed
+# in place, history filled
+IDLE_STATES_MAX: int
+typical_interval_v4_7: np.ufunc
+typical_interval_v6_1: np.ufunc
+typical_interval_v6_19: np.ufunc
+
+def idle_run(
+    form: str,
+    table: np.ndarray,
+    first: int,
+    residency: int,
+    adds_latency: bool,
+    tick_has_just_been: bool,
+    tick: int,
+    disabled: np.ndarray,
+    state: np.ndarray,
+    events: tuple[np.ndarray, ...],
+    history: tuple[np.ndarray | None, ...],
+    /,
+) -> None: ...
+
 # eas
 EAS_CALLS_PER_DOMAIN: int
 fits_capacity: np.ufunc

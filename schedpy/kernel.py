@@ -141,6 +141,24 @@ RULES = {
         Range("6.12", "6.12", "v6.12", "6.12.117"),
         Range("7.3", "7.3", "v7.3", "7.3.4"),
     ),
+    "cpuidle.menu": (
+        Range("4.7", "4.7", "v4.7", "4.7.4"),
+        Range("6.1", "6.1", "v6.1", "6.1.192"),
+        Range("6.19", "6.19", "v6.19", "6.19"),
+    ),
+    "cpuidle.teo": (
+        Range("6.1", "6.1", "v6.1", "6.1.192"),
+        Range("6.19", "6.19", "v6.19", "6.19"),
+    ),
+    "cpuidle.ladder": (
+        Range("4.7", "4.7", "v4.7", "4.7.4"),
+        Range("6.1", "6.1", "v6.1", "none: a plain twin"),
+        Range("6.19", "6.19", "v6.1", "none: a plain twin"),
+    ),
+    "cpuidle.haltpoll": (
+        Range("6.1", "6.1", "v6.1", "none: a plain twin"),
+        Range("6.19", "6.19", "v6.1", "none: a plain twin"),
+    ),
 }
 
 # Later releases of 5.12 took fixes of 5.13 in, 6.1 changed within its stable series.
@@ -150,6 +168,10 @@ _PLACEMENTS = {"5.12": "5.12", "5.13": "5.13", "6.1": "6.1.192", "6.12": "6.12.1
 EXACT: dict[str, dict[str, str]] = {
     "eas.cpu_util": _PLACEMENTS,
     "eas.find_energy_efficient_cpu": _PLACEMENTS,
+    # A governor changes in stable releases too.
+    "cpuidle.menu": {"4.7": "4.7.4", "6.1": "6.1.192", "6.19": "6.19"},
+    "cpuidle.teo": {"6.1": "6.1.192", "6.19": "6.19"},
+    "cpuidle.ladder": {"4.7": "4.7.4", "6.1": "6.1.192", "6.19": "6.19"},
 }
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "schedpy"
 
 #: Arrows point down: a part may import its own layer's list and nothing else of the package.
-FACES = {"clock", "stopwatch", "pelt", "em", "eas"}
+FACES = {"clock", "stopwatch", "pelt", "em", "eas", "cpuidle"}
 LEAVES = {"kernel", "_coerce", "_files", "stats"}
 BELOW_FACES = {"kernel", "_coerce", "_files", "_core"}
 ALLOWED = {
@@ -24,6 +24,7 @@ ALLOWED = {
     **dict.fromkeys(FACES, BELOW_FACES | FACES),
     "readers": {"readers", "_files"},
     "em": BELOW_FACES | FACES | {"readers"},
+    "cpuidle": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
     "live": FACES | {"kernel", "_coerce", "_files", "live"},
     "lab": FACES | LEAVES | {"workload", "lab", "data"},

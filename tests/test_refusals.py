@@ -11,7 +11,7 @@ import inspect
 import numpy as np
 import pytest
 
-from schedpy import clock, eas, em, kernel, pelt, stats, stopwatch, workload
+from schedpy import clock, cpuidle, eas, em, kernel, pelt, stats, stopwatch, workload
 
 MODEL = em.EnergyModel.load("pixel4")
 DOMAIN = {
@@ -22,9 +22,10 @@ DOMAIN = {
     "unit": "mW",
     "capacity": 1024,
 }
+IDLE_STATES = cpuidle.IdleTable.load("intel_icx")
 MOMENTS = stats.Moments(2207, 535, 3104)
 PLACED = {"model": MODEL, "task": eas.task(util_avg=[9]), "cpus": eas.idle_cpus(MODEL, 1), "kernel": "5.12"}
-MODULES = (clock, eas, em, kernel, pelt, stats, stopwatch, workload)
+MODULES = (clock, cpuidle, eas, em, kernel, pelt, stats, stopwatch, workload)
 
 MOVED = {"se": pelt.initial_state(), "cfs": pelt.initial_state()}
 
@@ -104,6 +105,43 @@ CALLS = {
     pelt.time_to_reach: {"value": 512, "start": 0, "half_life": 32},
     pelt.settling_time: {"run_ns": 1, "period_ns": 4, "tolerance": 1, "half_life": 32},
     pelt.update: {"state": pelt.initial_state(), "now": 1, "kernel": "5.12", "running": True},
+    cpuidle.IdleTable: {
+        "state": ["WFI", "sleep"],
+        "exit_latency_us": [1, 100],
+        "target_residency_us": [1, 200],
+        "polling": False,
+        "first": 0,
+        "name": "mine",
+        "source": "here",
+    },
+    cpuidle.IdleTable.load: {"name_or_path": "juno", "cpu": None},
+    cpuidle.initial_state: {
+        "table": IDLE_STATES,
+        "shape": (2,),
+        "kernel": "6.1",
+        "governor": "menu",
+        "bucket": 1,
+    },
+    cpuidle.get_typical_interval: {"intervals": [5] * 8, "kernel": "6.1", "predicted_us": 9},
+    cpuidle.run: {
+        "table": IDLE_STATES,
+        "kernel": "6.1",
+        "governor": "menu",
+        "sleep_ns": [1, 2],
+        "wake_ns": [1, 2],
+        "latency_us": 1,
+        "residency": "ns",
+        "delta_tick_ns": 1,
+        "tick_stopped": False,
+        "got_tick": False,
+        "poll_time_limit": False,
+        "nr_iowaiters": 0,
+        "disabled": [False] * 4,
+        "hz": 250,
+        "state": cpuidle.initial_state(IDLE_STATES, kernel="6.1"),
+        "fields": ("selected",),
+        "threads": 1,
+    },
     em.map_util_freq: {"util": 1, "freq": 1, "cap": 1, "kernel": "5.12"},
     em.map_util_perf: {"util": 1},
     em.cpufreq_resolve: {
@@ -161,6 +199,7 @@ CALLS = {
 NOT_CALLED = {
     clock.MultShift,
     clock.PeltStep,
+    cpuidle.Choices,
     eas.EffectiveUtil,
     eas.Placement,
     em.Lut,

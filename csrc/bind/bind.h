@@ -20,6 +20,7 @@
 /* What is no elementwise function: each adds its part to the module, 0 or -1 with an exception. */
 int add_entity(PyObject *module);
 int add_em(PyObject *module);
+int add_governors(PyObject *module);
 int add_placement(PyObject *module);
 int add_stopwatch(PyObject *module);
 int add_streams(PyObject *module);
