@@ -202,6 +202,8 @@ NOT_CALLED = {
     cpuidle.Choices,
     eas.EffectiveUtil,
     eas.Placement,
+    em.Check,
+    em.Finding,
     em.Lut,
     kernel.Range,
     pelt.Constants,

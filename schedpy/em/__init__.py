@@ -6,6 +6,7 @@ look-up table of the patch "PM / EM: Inefficient OPPs detection" of 8 April 2021
 on 5.12, which was never merged.
 """
 
+from schedpy.em.check import Check, Finding
 from schedpy.em.domain import TABLE, UNITS, PerfDomain
 from schedpy.em.frequency import cpufreq_resolve, map_util_freq, map_util_perf
 from schedpy.em.lut import Lut
@@ -14,7 +15,9 @@ from schedpy.em.model import EnergyModel
 __all__ = [
     "TABLE",
     "UNITS",
+    "Check",
     "EnergyModel",
+    "Finding",
     "Lut",
     "PerfDomain",
     "cpufreq_resolve",

@@ -8,7 +8,9 @@ from importlib import resources
 from pathlib import Path
 
 from schedpy._coerce import as_choice
+from schedpy.em.check import Check, check_domain
 from schedpy.em.domain import UNITS, PerfDomain, spans
+from schedpy.kernel import form, parse
 from schedpy.readers import toml
 
 __all__ = ["EnergyModel"]
@@ -118,6 +120,42 @@ class EnergyModel:
         )
         caption = html.escape(f"EnergyModel {self.name}".strip())
         return f"<table><caption>{caption}</caption><tr>{header}</tr>{body}</table>"
+
+    def check(self, *, kernel):
+        """What to look at before a kernel gets this model.
+
+        Parameters
+        ----------
+        kernel : str
+            5.0 .. 6.7 and 6.9 .. 7.3. On 5.12 the look-up table of 2021 is held against the walk over
+            efficient states, for every request.
+
+        Returns
+        -------
+        Check
+            Inefficient states, power that falls or stays with a rising frequency, equal costs, states that
+            the table misses, domains that the kernel refuses; the gravest of a domain first.
+
+        Raises
+        ------
+        ValueError
+            A kernel whose tables are not proven.
+
+        Examples
+        --------
+        >>> from schedpy import em
+        >>> print(em.EnergyModel.load("pixel4").check(kernel="6.1"))
+        pixel4 on 6.1: 5 findings
+          little: inefficient: 300000 kHz costs 142848, a higher one 86025
+          little: inefficient: 403200 kHz costs 110714, a higher one 86025
+          little: inefficient: 499200 kHz costs 96576, a higher one 86025
+          little: inefficient: 576000 kHz costs 89900, a higher one 86025
+          little: inefficient: 672000 kHz costs 87685, a higher one 86025
+        """
+        form("em.table", kernel)
+        with_lut = (*parse(kernel)[:2],) == (5, 12)
+        findings = [each for domain in self.domains for each in check_domain(domain, kernel, with_lut)]
+        return Check(self.name or "model", kernel, tuple(findings))
 
     @staticmethod
     def names():
