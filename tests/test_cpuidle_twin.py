@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The governors against their plain twins: any table, any idles, any states switched off."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -50,11 +52,21 @@ def lengths(thresholds):
     )
 
 
+def compared_with(latency, residency, tick):
+    """Lengths in ns that a governor compares with, or that become one of them less an exit latency."""
+    middles = [(a + b) * 500 for a, b in pairwise(residency)]
+    fixed = [15_000, 20_000, 50_000, 200_000, 45 * 10**6, 50 * 10**6, tick, tick // 2]
+    of_the_table = [1000 * x for x in (*latency, *residency)] + middles
+    exits = [0, *(500 * x for x in latency), *(1000 * x for x in latency)]
+    plain_sums = {length + left for length in (*fixed, *of_the_table) for left in exits}
+    return sorted(length for length in plain_sums if length < S64)
+
+
 @st.composite
 def cases(draw, governor, kernel):
     """The arguments of one run: a table, flags for its states, and some idles."""
     n = draw(st.integers(2 if governor == "haltpoll" else 1, 10))
-    us = st.one_of(st.integers(0, 5000), st.sampled_from([0, 1, 20, 2_000_000, U32 - 1]))
+    us = st.one_of(st.integers(0, 5000), st.sampled_from([0, 1, 14, 15, 16, 20, 4000, 10_000, U32 - 1]))
     latency, residency = (draw(st.lists(us, min_size=n, max_size=n)) for _ in range(2))
     if draw(st.booleans()):
         latency, residency = sorted(latency), sorted(residency)
@@ -69,18 +81,19 @@ def cases(draw, governor, kernel):
     )
     off = st.booleans() if draw(st.booleans()) else st.just(False)
     given = {} if governor == "haltpoll" else {"disabled": draw(st.lists(off, min_size=n, max_size=n))}
-    thresholds = [1000 * x for x in {*latency, *residency, *map(sum, zip(latency, residency, strict=True))}]
+    hz = draw(st.sampled_from([100, 250, 300, 1000]))
+    thresholds = compared_with(latency, residency, (10**9 + hz // 2) // hz)
 
     idles = draw(st.integers(1, 40))
 
     def column(entries):
         return draw(st.lists(entries, min_size=idles, max_size=idles))
 
-    often_the_same = lengths(thresholds[: draw(st.integers(0, 2))])
-    given["sleep_ns"] = column(often_the_same)
+    few = draw(st.lists(st.sampled_from(thresholds), max_size=3))
+    given["sleep_ns"] = column(lengths(draw(st.sampled_from([few, thresholds]))))
     which = draw(st.sampled_from(["wake_ns", "measured_ns", "the timer"]))
     if which != "the timer":
-        given[which] = column(lengths(thresholds))
+        given[which] = column(lengths(draw(st.sampled_from([few, thresholds]))))
     given["latency_us"] = column(st.sampled_from(sorted({0, 1, *latency, 2**31 - 1} - {U32 - 1})))
     unlimited = draw(st.booleans())
     if unlimited:
@@ -90,7 +103,7 @@ def cases(draw, governor, kernel):
     if governor == "haltpoll":
         given["poll_time_limit"] = column(st.booleans())
     if governor in ("menu", "teo") and kernel != "4.7":
-        given["hz"] = draw(st.sampled_from([100, 250, 300, 1000]))
+        given["hz"] = hz
         given["delta_tick_ns"] = column(st.one_of(st.integers(0, 10**7), lengths(thresholds)))
         stopped = st.booleans() if draw(st.booleans()) else st.just(draw(st.booleans()))
         given["tick_stopped"] = column(stopped)
