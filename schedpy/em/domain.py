@@ -409,7 +409,7 @@ class PerfDomain:
         freq_khz : array_like of int
             Requests in kHz, unsigned 64 bit.
         kernel : str
-            5.0 .. 5.13.
+            5.0 .. 5.13 and 5.16 .. 6.7, where inefficient states are passed over, yet looked at.
 
         Returns
         -------
