@@ -36,7 +36,7 @@ def test_tables_in_milliwatt_times_1000(model):
 
 
 @given(states(power=64_000_000), CAPACITY, CAPACITY)
-@example(([500_000, 1_000_000], [3, 6]), 1024, 512)
+@example(([500_000, 1_000_000], [60, 130]), 1024, 100)
 def test_a_change_of_capacity_only_adds_flags(model, registered, new):
     freqs, powers = model
     pd = one(freqs, powers, registered, "uW")
