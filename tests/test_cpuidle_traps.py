@@ -188,3 +188,64 @@ def test_haltpoll_learns_to_poll():
     assert run.stop_tick.tolist() == [bool(selected) for selected in run.selected]
     polled = cpuidle.run(table, measured_ns=wake, **idle | {"poll_time_limit": False})
     assert polled.selected.tolist() == [1] + [0] * 8
+
+
+def test_ladder_of_4_7_has_32_bits():
+    """An exit latency near 2^32 us turns a short stay into a small number there, into a huge one in 6.1."""
+    table = cpuidle.IdleTable(["a", "b"], exit_latency_us=[2**32 - 1, 1], target_residency_us=[1, 1])
+    last = {
+        kernel: int(cpuidle.run(table, kernel=kernel, governor="ladder", measured_ns=[5000] * 6).selected[-1])
+        for kernel in KERNELS
+    }
+    assert last == {"4.7": 0, "6.1": 1, "6.19": 1}
+
+
+def test_ladder_leaves_a_state_that_was_switched_off():
+    table = cpuidle.IdleTable.load("juno")
+    for kernel in KERNELS:
+        idle = {"kernel": kernel, "governor": "ladder", "measured_ns": [3_300_000]}
+        state = cpuidle.initial_state(table, kernel=kernel, governor="ladder", last_state_idx=2)
+        state[state.dtype.names[1]] = 10**9
+        assert cpuidle.run(table, state=state, **idle).selected.tolist() == [2]
+        assert cpuidle.run(table, state=state, disabled=[False, False, True], **idle).selected.tolist() == [1]
+
+
+def test_ladder_counts_anew_in_each_state():
+    table = cpuidle.IdleTable.load("juno")
+    state = cpuidle.initial_state(table, kernel="4.7", governor="ladder", promotion_count=3)
+    run = cpuidle.run(table, kernel="4.7", governor="ladder", state=state, measured_ns=[10**7] * 7)
+    assert run.selected.tolist() == [1, 1, 1, 1, 2, 2, 2]
+
+
+def test_half_of_the_intercepts_is_not_more_than_half_in_teo_6_19():
+    table = cpuidle.IdleTable.load("juno")
+    idle = {"kernel": "6.19", "governor": "teo", "hz": 250, "sleep_ns": [10**8]}
+    for intercepts, selected in (([1000, 1000], 0), ([999, 1001], 1)):
+        state = cpuidle.initial_state(
+            table, kernel="6.19", governor="teo", intercepts=intercepts + [0] * 8, total=2000
+        )
+        assert cpuidle.run(table, state=state, **idle).selected.tolist() == [selected]
+
+
+def test_two_thirds_of_the_wake_ups_by_the_tick_are_not_more_in_teo_6_19():
+    table = cpuidle.IdleTable.load("juno")
+    for before, deepest in ((585, 0), (584, 1024)):
+        state = cpuidle.initial_state(
+            table, kernel="6.19", governor="teo", hits=[before] + [0] * 9, last_state_idx=0, tick_wakeup=1
+        )
+        run = cpuidle.run(
+            table, kernel="6.19", governor="teo", hz=250, sleep_ns=[0], state=state, fields=("hits",)
+        )
+        two_thirds_are = 2 * (before - before // 8 + 1024) == 1024 * 3
+        assert two_thirds_are == (deepest == 0)
+        assert run.hits[0, 2] == deepest
+
+
+def test_polling_gives_way_to_a_state_that_wakes_within_the_prediction_in_6_19():
+    for latency, selected in ((10, 1), (11, 0)):
+        table = cpuidle.IdleTable(
+            ["POLL", "C1"], exit_latency_us=[0, latency], target_residency_us=[0, 14], polling=[1, 0]
+        )
+        state = cpuidle.initial_state(table, kernel="6.19", intervals=10)
+        run = cpuidle.run(table, kernel="6.19", hz=250, sleep_ns=[10**6], delta_tick_ns=10**6, state=state)
+        assert run.selected.tolist() == [selected]

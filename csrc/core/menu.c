@@ -371,7 +371,7 @@ static inline struct idle_choice finish_v6(const struct idle_table *t, const str
 {
 	if (at->tick_stopped || !(t->polling[idx] || predicted < params->tick))
 		return (struct idle_choice){ idx, true };
-	if (idx > 0 && t->target_residency[idx] > delta_tick)
+	if (t->target_residency[idx] > delta_tick)
 		idx = idle_shallower(t, idx, delta_tick);
 	return (struct idle_choice){ idx, false };
 }

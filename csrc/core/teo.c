@@ -42,11 +42,11 @@ static inline void bins_of(const struct idle_table *t, s64 sleep, s64 m, u32 *ti
 }
 
 static inline struct idle_choice finish(const struct idle_table *t, const struct idle_params *params,
-					const struct idle_moment *at, u32 idx, u32 first, s64 duration)
+					const struct idle_moment *at, u32 idx, s64 duration)
 {
 	if (at->tick_stopped || !(t->polling[idx] || duration < params->tick))
 		return (struct idle_choice){ idx, true };
-	if (idx > first && t->target_residency[idx] > at->delta_tick)
+	if (t->target_residency[idx] > at->delta_tick)
 		idx = idle_shallower(t, idx, at->delta_tick);
 	return (struct idle_choice){ idx, false };
 }
@@ -133,15 +133,14 @@ static inline u32 go_up_v6_1(struct teo_v6_1 *g, const struct idle_table *t, con
 	return suitable;
 }
 
-/* The state that the timer and the history ask for; *first: the shallowest enabled one. */
+/* The state that the timer and the history ask for. */
 static inline u32 choose_v6_1(struct teo_v6_1 *g, const struct idle_table *t, const struct idle_params *params,
-			      const struct idle_moment *at, u32 *first)
+			      const struct idle_moment *at)
 {
 	struct sums sum = { 0 }, above = { 0 };
-	u32 idx = 0, constraint = 0;
+	u32 idx = 0, first = 0, constraint = 0;
 	bool found = !t->disabled[0];
 
-	*first = 0;
 	if (t->nr_states < 2 || (found && t->target_residency[1] > at->sleep))
 		return 0;
 	for (u32 i = 1; i < t->nr_states; i++) {
@@ -152,7 +151,7 @@ static inline u32 choose_v6_1(struct teo_v6_1 *g, const struct idle_table *t, co
 			continue;
 		if (!found) {
 			found = true;
-			idx = *first = i;
+			idx = first = i;
 		}
 		if (t->target_residency[i] > at->sleep)
 			break;
@@ -161,7 +160,7 @@ static inline u32 choose_v6_1(struct teo_v6_1 *g, const struct idle_table *t, co
 		if (t->exit_latency[i] <= at->latency)
 			constraint = i;
 	}
-	if (idx == *first)
+	if (idx == first)
 		return idx;
 	idx = go_up_v6_1(g, t, params, at, idx, &above);
 	return idx < constraint ? idx : constraint;
@@ -171,13 +170,13 @@ static inline struct idle_choice teo_select_v6_1(struct teo_v6_1 *g, const struc
 						 const struct idle_params *params,
 						 const struct idle_moment *at)
 {
-	u32 idx, first;
+	u32 idx;
 
 	if (g->last_state_idx >= 0)
 		update_v6_1(g, t);
 	g->predicted = g->sleep_length = at->sleep;
-	idx = choose_v6_1(g, t, params, at, &first);
-	return finish(t, params, at, idx, first, g->predicted);
+	idx = choose_v6_1(g, t, params, at);
+	return finish(t, params, at, idx, g->predicted);
 }
 
 static inline void observe(s64 predicted, u64 total, const u64 *hits, const u64 *intercepts,
@@ -343,25 +342,24 @@ static inline u32 go_up_v6_19(const struct teo_v6_19 *g, const struct idle_table
 	return idx;
 }
 
-/* What the history alone says, with no look at the timer yet; *first: the shallowest enabled state. */
+/* What the history alone says, with no look at the timer yet. */
 static inline u32 choose_v6_19(const struct teo_v6_19 *g, const struct idle_table *t,
-			       const struct idle_params *params, const struct idle_moment *at, u32 *first)
+			       const struct idle_params *params, const struct idle_moment *at)
 {
-	u32 idx = 0, constraint = 0;
+	u32 idx = 0, first = 0, constraint = 0;
 	bool found = false;
 
-	*first = 0;
 	for (u32 i = 0; i < t->nr_states; i++) {
 		if (t->disabled[i])
 			continue;
 		if (!found)
-			*first = i;
+			first = i;
 		found = true;
 		idx = i;
 		if (t->exit_latency[i] <= at->latency)
 			constraint = i;
 	}
-	idx = go_up_v6_19(g, t, params, at, idx, *first);
+	idx = go_up_v6_19(g, t, params, at, idx, first);
 	return idx < constraint ? idx : constraint;
 }
 
@@ -380,12 +378,12 @@ static inline struct idle_choice teo_select_v6_19(struct teo_v6_19 *g, const str
 						  const struct idle_params *params,
 						  const struct idle_moment *at)
 {
-	u32 idx, first;
+	u32 idx;
 
 	if (g->last_state_idx >= 0)
 		update_v6_19(g, t, params->tick);
 	g->predicted = g->sleep_length = INT64_MAX;
-	idx = choose_v6_19(g, t, params, at, &first);
+	idx = choose_v6_19(g, t, params, at);
 	if (!timer_matters(g, t, at->latency, idx))
 		return (struct idle_choice){ idx, false };
 
@@ -397,7 +395,7 @@ static inline struct idle_choice teo_select_v6_19(struct teo_v6_19 *g, const str
 	/* What is woken within a tick so often is not worth stopping the tick for. */
 	if (t->target_residency[idx] < params->tick && g->tick_intercepts > g->total / 2 + g->total / 8)
 		g->predicted = params->tick / 2;
-	return finish(t, params, at, idx, first, g->predicted);
+	return finish(t, params, at, idx, g->predicted);
 }
 
 static inline void teo_observe_v6_19(const struct teo_v6_19 *g, const struct idle_table *t,
