@@ -200,7 +200,7 @@ form_inline s64 find_energy_efficient_cpu(const struct eas_case *c, struct eas_l
 	int prev_fits = -1, best_fits = -1;
 
 	if (c->nr_domains == 0 || (form.overutilized_inside && c->overutilized) ||
-	    !has_cpu(c->domain_mask, prev))
+	    !has_cpu(c->domain_mask, prev) || prev >= c->nr_cpus)
 		return -1;
 	if (larger(p->util_avg, task_util_est_v5_13(p->util_est)) == 0 &&
 	    (!c->uclamp_used || p->uclamp_min == 0))

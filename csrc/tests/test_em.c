@@ -100,6 +100,60 @@ static void check_phase_4(void)
 	check("no such prev_cpu", (u64)find_energy_efficient_cpu_v5_12(&c, &log), (u64)-1);
 }
 
+/* The same with the tables of 6.1 and 6.9, in uW: no margin keeps the task on the big CPU. */
+static void check_phase_4_later(void)
+{
+	const u64 *freq[] = { little_freq, mid_freq, prime_freq };
+	const u64 *power[] = { little_power, mid_power, prime_power };
+	static struct em_perf_state tables[NR_DOMAINS][PRIME];
+	struct eas_call calls[NR_DOMAINS * EAS_CALLS_PER_DOMAIN];
+	struct em_perf_domain later[NR_DOMAINS];
+	struct eas_log log = { .calls = calls };
+	struct eas_task task = { .prev_cpu = 7,
+				 .util_avg = 640,
+				 .util_est = 640,
+				 .uclamp_max = 1024,
+				 .affinity = UINT64_MAX };
+	struct eas_cpu cpus[NR_CPUS] = { 0 };
+	struct eas_case c = { .domains = later,
+			      .nr_domains = NR_DOMAINS,
+			      .task = &task,
+			      .cpus = cpus,
+			      .nr_cpus = NR_CPUS,
+			      .domain_mask = UINT64_MAX };
+
+	for (size_t cpu = 0; cpu < NR_CPUS; cpu++) {
+		cpus[cpu].capacity_of = cpu < 4 ? 261 : cpu < 7 ? 871 : 1024;
+		cpus[cpu].uclamp_max = 1024;
+		cpus[cpu].online = 1;
+	}
+	cpus[7].util_avg = 640;
+	for (int v6_9 = 0; v6_9 <= 1; v6_9++) {
+		for (size_t d = 0; d < NR_DOMAINS; d++) {
+			u64 uw[PRIME];
+
+			later[d] = domains[d];
+			later[d].table = tables[d];
+			later[d].max_ps = domains[d].nr_states - 1;
+			for (size_t i = 0; i < domains[d].nr_states; i++)
+				uw[i] = power[d][i] * 1000;
+			(v6_9 ? em_create_table_v6_9 : em_create_table_v5_19)(
+				tables[d], freq[d], uw, domains[d].nr_states, domains[d].scale_cpu);
+		}
+		log.count = 0;
+		check("target", (u64)(v6_9 ? find_energy_efficient_cpu_v6_12(&c, &log)
+					   : find_energy_efficient_cpu_v6_1(&c, &log)), 4);
+		check("calls", log.count, 4);
+		check("on mid", calls[1].energy, v6_9 ? 6591360 : 658457);
+		check("on prime", calls[3].energy, v6_9 ? 7006080 : 700128);
+	}
+
+	for (task.prev_cpu = NR_CPUS; task.prev_cpu <= 64; task.prev_cpu += 28) {
+		check("no such prev_cpu", (u64)find_energy_efficient_cpu_v6_1(&c, &log), (u64)-1);
+		check("no such prev_cpu", (u64)find_energy_efficient_cpu_v6_12(&c, &log), (u64)-1);
+	}
+}
+
 static void check_nonsense(void)
 {
 	const struct em_lut none = { 0 };
@@ -118,6 +172,7 @@ int main(void)
 {
 	check_tables();
 	check_phase_4();
+	check_phase_4_later();
 	check_nonsense();
 	return verdict("em");
 }
