@@ -52,4 +52,4 @@ UFUNC(13, 2, eas_effective_util_v5_12, eas_effective_util_v5_12, u64, u64, u64, 
 UFUNC(10, 1, eas_cpu_util_boost_v6_12, eas_cpu_util_boost_v6_12, s64, s64, s64, u64, u64, u64, u64, u64, u64, u64, u64)
 UFUNC(14, 2, eas_effective_util_v6_1, eas_effective_util_v6_1, u64, u64, u64, u64, u64, u64, u64, u64, b8, b8, b8, u64, u64, b8, u64, u64)
 UFUNC(14, 4, eas_effective_util_v6_12, eas_effective_util_v6_12, u64, u64, u64, u64, u64, u64, u64, u64, b8, b8, b8, u64, u64, b8, u64, u64, u64, u64)
-UFUNC(7, 1, eas_util_fits_cpu_v6_1, eas_util_fits_cpu_s64_v6_1, u64, u64, u64, u64, u64, u64, b8, s64)
+UFUNC(7, 1, eas_util_fits_cpu_v6_1, eas_util_fits_cpu_v6_1, u64, u64, u64, u64, u64, u64, b8, s64)

@@ -15,16 +15,6 @@ struct form {
 #define V5_12_LUT { .use_lut = true, .est_flag_leaks = true }
 #define V5_13 { .sum_adds_task = true }
 
-form_inline u64 larger(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-form_inline bool has_cpu(u64 mask, u64 cpu)
-{
-	return cpu < 64 && mask >> cpu & 1;
-}
-
 form_inline u64 own_estimate(const struct eas_task *p, const struct form form)
 {
 	return form.est_flag_leaks ? task_util_est_v5_12(p->util_est)

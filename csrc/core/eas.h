@@ -56,6 +56,21 @@ struct eas_log {
 	u64 past_end_freq;
 };
 
+static inline u64 larger(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u64 smaller(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline bool has_cpu(u64 mask, u64 cpu)
+{
+	return cpu < 64 && mask >> cpu & 1;
+}
+
 /* Strictly below 80 %; the products wrap as unsigned long does. */
 static inline bool fits_capacity(u64 util, u64 capacity)
 {

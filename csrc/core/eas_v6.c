@@ -14,21 +14,6 @@ struct form {
 #define V6_1 { .overutilized_inside = true }
 #define V6_12 { .boost = true, .by_performance = true }
 
-form_inline u64 larger(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-form_inline u64 smaller(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-form_inline bool has_cpu(u64 mask, u64 cpu)
-{
-	return cpu < 64 && mask >> cpu & 1;
-}
-
 form_inline u64 util_with(const struct eas_case *c, const struct em_perf_domain *pd, size_t cpu, s64 dst,
 			  bool boost)
 {
@@ -49,15 +34,8 @@ struct busy {
 	u64 sum;		/* time they are busy */
 };
 
-form_inline u64 energy_util(const struct eas_cpu *rq, u64 util, u64 max, const struct form form)
-{
-	return form.by_performance ? effective_actual_util_v6_12(util, rq->rt, rq->dl, rq->irq, max)
-				   : effective_energy_util_v5_12(util, rq->rt, rq->dl, rq->irq, max);
-}
-
 /* False where no CPU of the domain is online. */
-form_inline bool look_at_domain(const struct eas_case *c, const struct em_perf_domain *pd, struct busy *b,
-				const struct form form)
+form_inline bool look_at_domain(const struct eas_case *c, const struct em_perf_domain *pd, struct busy *b)
 {
 	bool online = false;
 
@@ -71,7 +49,8 @@ form_inline bool look_at_domain(const struct eas_case *c, const struct em_perf_d
 			b->cap = pd->scale_cpu - rq->pressure;
 		online = true;
 		b->pd_cap += b->cap;
-		b->sum += energy_util(rq, util_with(c, pd, cpu, -1, false), pd->scale_cpu, form);
+		b->sum += effective_energy_util_v5_12(util_with(c, pd, cpu, -1, false), rq->rt, rq->dl,
+						      rq->irq, pd->scale_cpu);
 	}
 	b->sum = smaller(b->sum, b->pd_cap);
 	return online;
@@ -212,7 +191,7 @@ form_inline s64 find_energy_efficient_cpu(const struct eas_case *c, struct eas_l
 		struct busy b;
 		u64 base, delta;
 
-		if (!look_at_domain(c, &c->domains[d], &b, form))
+		if (!look_at_domain(c, &c->domains[d], &b))
 			continue;
 		r = look_for_room(c, &c->domains[d]);
 		if (r.max_cpu < 0 && r.prev_spare < 0)

@@ -21,7 +21,7 @@ static inline u64 eas_cpu_util_boost_v6_12(s64 cpu, s64 dst_cpu, s64 prev_cpu, u
 	const u64 by_runnable = cpu_util_next(cpu, dst_cpu, prev_cpu, runnable_avg, 0, cpu_runnable_avg, 0,
 					      scale_cpu);
 
-	return by_util > by_runnable ? by_util : by_runnable;
+	return larger(by_util, by_runnable);
 }
 
 /* From 5.14 the clamps of a run queue flagged idle do not count beside a task's. */
@@ -54,12 +54,6 @@ static inline void eas_effective_util_v6_1(u64 util_cfs, u64 rt, u64 dl, u64 bw_
 	*energy_util = effective_energy_util_v5_12(util_cfs, rt, dl, irq, max);
 }
 
-/* From 6.8: the time that the CPU is busy. */
-static inline u64 effective_actual_util_v6_12(u64 util_cfs, u64 rt, u64 dl, u64 irq, u64 max)
-{
-	return effective_energy_util_v5_12(util_cfs, rt, dl, irq, max);
-}
-
 /*
  * What clamps the request of a CPU, from 6.8: at least what interrupts take and deadline tasks have
  * reserved, and all there is if a real-time task waits and no clamps are in use.
@@ -73,30 +67,31 @@ static inline void eas_util_bounds_v6_12(u64 bw_dl, u64 irq, u64 max, u64 rq_ucl
 		*util_min = *util_max = max;
 		return;
 	}
-	*util_min = served > rq_uclamp_min ? served : rq_uclamp_min;
-	if (!uclamp_used && rt_runnable && *util_min < max)
-		*util_min = max;
-	*util_max = max < rq_uclamp_max ? max : rq_uclamp_max;
+	*util_min = larger(served, rq_uclamp_min);
+	if (!uclamp_used && rt_runnable)
+		*util_min = larger(*util_min, max);
+	*util_max = smaller(max, rq_uclamp_max);
 }
 
-/* The head-room of 25 % may lift a request to the upper clamp, not above it. */
+/*
+ * The busy time, called actual from 6.8, is what ENERGY was before. The head-room of 25 % may lift a
+ * request to the upper clamp, not above it.
+ */
 static inline u64 eas_perf_v6_12(u64 util_cfs, u64 rt, u64 dl, u64 bw_dl, u64 irq, u64 max,
 				 u64 rq_uclamp_min, u64 rq_uclamp_max, bool rq_uclamp_idle,
 				 bool rt_runnable, bool uclamp_used, u64 task_uclamp_min,
 				 u64 task_uclamp_max, bool has_task)
 {
-	u64 util = map_util_perf(effective_actual_util_v6_12(util_cfs, rt, dl, irq, max));
+	const u64 util = map_util_perf(effective_energy_util_v5_12(util_cfs, rt, dl, irq, max));
 	u64 lo, hi;
 
 	eas_util_bounds_v6_12(bw_dl, irq, max, rq_uclamp_min, rq_uclamp_max, rt_runnable, uclamp_used, &lo,
 			      &hi);
 	if (has_task && uclamp_used) {
-		lo = lo > task_uclamp_min ? lo : task_uclamp_min;
-		hi = rq_uclamp_idle || task_uclamp_max > hi ? task_uclamp_max : hi;
+		lo = larger(lo, task_uclamp_min);
+		hi = rq_uclamp_idle ? task_uclamp_max : larger(hi, task_uclamp_max);
 	}
-	if (util < hi)
-		hi = util;
-	return lo > hi ? lo : hi;
+	return larger(lo, smaller(util, hi));
 }
 
 /* Request, busy time and bounds at once, for arrays. */
@@ -109,7 +104,7 @@ static inline void eas_effective_util_v6_12(u64 util_cfs, u64 rt, u64 dl, u64 bw
 	*perf = eas_perf_v6_12(util_cfs, rt, dl, bw_dl, irq, max, rq_uclamp_min, rq_uclamp_max,
 			       rq_uclamp_idle, rt_runnable, uclamp_used, task_uclamp_min, task_uclamp_max,
 			       has_task);
-	*actual = effective_actual_util_v6_12(util_cfs, rt, dl, irq, max);
+	*actual = effective_energy_util_v5_12(util_cfs, rt, dl, irq, max);
 	eas_util_bounds_v6_12(bw_dl, irq, max, rq_uclamp_min, rq_uclamp_max, rt_runnable, uclamp_used,
 			      util_min, util_max);
 }
@@ -127,19 +122,10 @@ static inline int eas_util_fits_cpu_v6_1(u64 util, u64 uclamp_min, u64 uclamp_ma
 	if (!uclamp_used)
 		return fits;
 	fits = fits || (!(capacity_orig == 1024 && uclamp_max == 1024) && uclamp_max <= capacity_orig);
-	if (uclamp_min > uclamp_max)
-		uclamp_min = uclamp_max;
+	uclamp_min = smaller(uclamp_min, uclamp_max);
 	if (fits && util < uclamp_min && uclamp_min > capacity_orig - pressure)
 		return -1;
 	return fits;
-}
-
-/* For arrays. */
-static inline s64 eas_util_fits_cpu_s64_v6_1(u64 util, u64 uclamp_min, u64 uclamp_max, u64 capacity_orig,
-					     u64 capacity_of, u64 pressure, bool uclamp_used)
-{
-	return eas_util_fits_cpu_v6_1(util, uclamp_min, uclamp_max, capacity_orig, capacity_of, pressure,
-				      uclamp_used);
 }
 
 #endif
