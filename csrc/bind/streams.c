@@ -65,7 +65,7 @@ static struct pelt_events events_from(const struct walk *walk, struct scratch *s
 		.scale_freq = c[SCALE_FREQ], .scale_cpu = c[SCALE_CPU],
 		.running = c[RUNNING], .on_rq = c[ON_RQ],
 		.index = walk->index ? walk->index + first : NULL,
-		.entities = (u64)walk->entities,
+		.entities = (u64)walk->entities, .due = walk->due,
 	};
 }
 
@@ -105,36 +105,17 @@ static int track_streams(pelt_track_fn *track, struct walk *walk, const struct p
 static int track_interleaved(const struct pelt_interleaved *fast, struct walk *walk,
 			     const struct pelt_params *params)
 {
-	struct pelt_avg *avg = (struct pelt_avg *)walk->state.data;
-	struct pelt_due *due = PyMem_RawCalloc((size_t)walk->entities, sizeof(*due));
-	struct scratch scratch;
-	PyThreadState *thread;
-	npy_intp done = 0;
-	int failed = 0;
+	int failed;
 
-	if (!due) {
+	walk->due = PyMem_RawCalloc((size_t)walk->entities, sizeof(*walk->due));
+	if (!walk->due) {
 		PyErr_NoMemory();
 		return -1;
 	}
-	memset(scratch.filled_from, 0, sizeof(scratch.filled_from));
-	thread = PyEval_SaveThread();
-	for (npy_intp first = 0; !failed && first < walk->n; first += CHUNK) {
-		const npy_intp left = walk->n - first, count = left < CHUNK ? left : CHUNK;
-		const struct pelt_events ev = events_from(walk, &scratch, first, count);
-		const struct pelt_history out = history_from(walk, first);
-
-		fast->track(avg, due, (size_t)count, &ev, &out, params);
-		done += count;
-		if (done >= EVENTS_BETWEEN_SIGNALS) {
-			failed = let_signals_in(&thread);
-			done = 0;
-		}
-	}
-	if (!failed) {
-		fast->settle(avg, due, (size_t)walk->entities);
-		PyEval_RestoreThread(thread);
-	}
-	PyMem_RawFree(due);
+	failed = track_streams(fast->track, walk, params);
+	if (!failed)
+		fast->settle((struct pelt_avg *)walk->state.data, walk->due, (size_t)walk->entities);
+	PyMem_RawFree(walk->due);
 	return failed;
 }
 

@@ -34,6 +34,7 @@ struct walk {
 	struct walker history[HISTORY_COLUMNS];
 	const u64 *index;	/* one stream: the row of the state that each event is of; or NULL */
 	npy_intp entities;
+	struct pelt_due *due;	/* of each entity; see pelt_interleaved.h */
 };
 
 static inline void advance(struct walker *w, npy_intp axis, npy_intp count)

@@ -298,13 +298,6 @@ ALWAYS_INLINE void record_rest(const struct pelt_history *out, size_t i, const s
 	RECORD(updated, updated);
 }
 
-static bool wants_rest(const struct pelt_history *out)
-{
-	return out->last_update_time || out->load_sum || out->runnable_sum || out->util_sum ||
-	       out->period_contrib || out->load_avg || out->runnable_avg || out->load_now ||
-	       out->runnable_now || out->util_now || out->updated;
-}
-
 /* Fields that are narrower in the kernel are cut, so that no state can make a divider zero. */
 ALWAYS_INLINE void cut_to_width(struct pelt_avg *a, struct rule rule)
 {
@@ -342,7 +335,7 @@ ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_event
 	const struct pelt_params params = *given;
 	const struct pelt_events ev = *events;
 	const struct pelt_history out = *history;
-	const bool rest = wants_rest(history);
+	const bool rest = pelt_wants_rest(history);
 
 	if (!(rule.era < v4_12 ? params_valid_v3_8(given) : pelt_params_valid(given)))
 		return;

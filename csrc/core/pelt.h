@@ -64,6 +64,7 @@ struct pelt_events {
 	const u8 *on_rq;
 	const u64 *index;
 	u64 entities;
+	struct pelt_due *due;	/* of each entity, for the functions of pelt_interleaved.h alone */
 };
 
 /*
@@ -84,6 +85,14 @@ struct pelt_history {
 	u64 *util_now;
 	u8 *updated;
 };
+
+/* Whether more than util_avg is wanted. */
+static inline bool pelt_wants_rest(const struct pelt_history *out)
+{
+	return out->last_update_time || out->load_sum || out->runnable_sum || out->util_sum ||
+	       out->period_contrib || out->load_avg || out->runnable_avg || out->load_now ||
+	       out->runnable_now || out->util_now || out->updated;
+}
 
 /* The forms of the update: entity, first kernel. rt is a run queue of rt or of dl. */
 #define PELT_FORMS(FORM)          \

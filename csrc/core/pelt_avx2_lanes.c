@@ -154,19 +154,9 @@ OPERATION __m256d to_double(vec a)
 
 typedef __m256d divider;
 
-struct dividers {
-	char none;
-};
-
-OPERATION struct dividers dividers_for(u32 highest)
+OPERATION divider divider_of(vec div, const struct table *table)
 {
-	(void)highest;
-	return (struct dividers){ 0 };
-}
-
-OPERATION divider divider_of(vec div, const struct dividers *dividers)
-{
-	(void)dividers;
+	(void)table;
 	return to_double(div);
 }
 

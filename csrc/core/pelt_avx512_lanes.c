@@ -80,6 +80,7 @@ OPERATION bool vec_is_zero(vec a)
 struct table {
 	vec factor[2];
 	vec lost[2];
+	__m512d constant, slope;	/* of a line near the reciprocals of dividers; see divider_of() */
 };
 
 struct factor {
@@ -91,8 +92,12 @@ struct factor {
 
 OPERATION struct table table_of(const u32 *factors, u32 highest)
 {
+	const double middle = (double)highest - 512;
 	struct table t;
 	u32 lost[32] = { 0 };
+
+	t.constant = _mm512_set1_pd(2 / middle);
+	t.slope = _mm512_set1_pd(1 / (middle * middle));
 
 	for (int i = 1; i < 32; i++)
 		lost[i] = highest - (u32)(((u64)highest * factors[i]) >> 32);
@@ -151,22 +156,10 @@ OPERATION vec vec_refreshed(vec average, struct factor f, vec now)
  */
 typedef __m512d divider;	/* the reciprocal */
 
-struct dividers {
-	__m512d constant;
-	__m512d slope;
-};
-
-OPERATION struct dividers dividers_for(u32 highest)
-{
-	const double middle = (double)highest - 512;
-
-	return (struct dividers){ _mm512_set1_pd(2 / middle), _mm512_set1_pd(1 / (middle * middle)) };
-}
-
-OPERATION divider divider_of(vec div, const struct dividers *dividers)
+OPERATION divider divider_of(vec div, const struct table *table)
 {
 	const __m512d b = _mm512_cvtepu64_pd(div), one = _mm512_set1_pd(1);
-	__m512d r = _mm512_fnmadd_pd(b, dividers->slope, dividers->constant);
+	__m512d r = _mm512_fnmadd_pd(b, table->slope, table->constant);
 
 #pragma GCC unroll 3
 	for (int i = 0; i < 3; i++)

@@ -87,13 +87,14 @@ ALWAYS_INLINE void one_event(struct pelt_avg *a, struct pelt_due *due, u64 units
 	}
 }
 
-ALWAYS_INLINE void track(struct pelt_avg *avg, struct pelt_due *due, size_t n,
-			 const struct pelt_events *events, const struct pelt_history *history,
-			 const struct pelt_params *params, pelt_track_fn *plain, struct rule rule)
+ALWAYS_INLINE void track(struct pelt_avg *avg, size_t n, const struct pelt_events *events,
+			 const struct pelt_history *history, const struct pelt_params *params,
+			 pelt_track_fn *plain, struct rule rule)
 {
 	const u32 highest = params->load_avg_max, *const inverse = params->inverse;
 	const struct pelt_events ev = *events;
 	const bool alike = rule.era >= v5_7 && ev.on_rq == ev.running;
+	struct pelt_due *const due = ev.due;
 	u64 *const util_avg = history->util_avg;
 	u32 log = 0;
 
@@ -130,13 +131,13 @@ ALWAYS_INLINE void track(struct pelt_avg *avg, struct pelt_due *due, size_t n,
 }
 
 #define DEFINE(version)                                                                            \
-	static void track_##version(struct pelt_avg *avg, struct pelt_due *due, size_t n,          \
-				    const struct pelt_events *ev, const struct pelt_history *out,  \
+	static void track_##version(struct pelt_avg *avg, size_t n, const struct pelt_events *ev,  \
+				    const struct pelt_history *out,                                \
 				    const struct pelt_params *params)                              \
 	{                                                                                          \
 		const struct rule rule = { version, task, false };                                 \
                                                                                                    \
-		track(avg, due, n, ev, out, params, pelt_track_task_##version, rule);              \
+		track(avg, n, ev, out, params, pelt_track_task_##version, rule);                   \
 	}                                                                                          \
 	static void settle_##version(struct pelt_avg *avg, struct pelt_due *due, size_t entities)  \
 	{                                                                                          \
@@ -147,13 +148,6 @@ ALWAYS_INLINE void track(struct pelt_avg *avg, struct pelt_due *due, size_t n,
 	}
 PELT_INTERLEAVED_FORMS(DEFINE)
 
-static bool wants_util_avg_alone(const struct pelt_history *out)
-{
-	return out->util_avg && !out->last_update_time && !out->load_sum && !out->runnable_sum &&
-	       !out->util_sum && !out->period_contrib && !out->load_avg && !out->runnable_avg &&
-	       !out->load_now && !out->runnable_now && !out->util_now && !out->updated;
-}
-
 #define WHEN(version)                           \
 	if (plain == pelt_track_task_##version) \
 		return (struct pelt_interleaved){ track_##version, settle_##version };
@@ -162,7 +156,7 @@ struct pelt_interleaved pelt_interleaved_for(pelt_track_fn *plain, const struct 
 					     const struct pelt_history *history)
 {
 	if (pelt_params_valid(params) && params->update_threshold == 0 &&
-	    (params->half_life & (params->half_life - 1)) == 0 && wants_util_avg_alone(history)) {
+	    (params->half_life & (params->half_life - 1)) == 0 && history->util_avg && !pelt_wants_rest(history)) {
 		PELT_INTERLEAVED_FORMS(WHEN)
 	}
 	return (struct pelt_interleaved){ NULL, NULL };

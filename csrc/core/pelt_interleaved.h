@@ -18,14 +18,11 @@ struct pelt_due {
 	u32 div;	/* 0: nothing is due */
 };
 
-/* As pelt_track_fn, with an index; load_avg and runnable_avg are due until the settling. */
-typedef void pelt_interleaved_fn(struct pelt_avg *avg, struct pelt_due *due, size_t n,
-				 const struct pelt_events *ev, const struct pelt_history *out,
-				 const struct pelt_params *params);
 typedef void pelt_settle_fn(struct pelt_avg *avg, struct pelt_due *due, size_t entities);
 
+/* track needs an index and the events' due; load_avg and runnable_avg are due until the settling. */
 struct pelt_interleaved {
-	pelt_interleaved_fn *track;
+	pelt_track_fn *track;
 	pelt_settle_fn *settle;
 };
 

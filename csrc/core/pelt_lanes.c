@@ -222,9 +222,10 @@ static bool takes_params(const struct pelt_params *params)
 
 static bool wants_averages_alone(const struct pelt_history *out)
 {
-	return out->util_avg && !out->last_update_time && !out->load_sum && !out->runnable_sum &&
-	       !out->util_sum && !out->period_contrib && !out->runnable_avg && !out->load_now &&
-	       !out->runnable_now && !out->util_now && !out->updated;
+	struct pelt_history rest = *out;
+
+	rest.load_avg = NULL;
+	return out->util_avg && !pelt_wants_rest(&rest);
 }
 
 #define WHEN(version, family)                    \

@@ -50,7 +50,6 @@ struct lanes {
 
 struct fixed {
 	struct table table;
-	struct dividers dividers;
 	vec half_lives;		/* a number of windows shifted right by this is one of half-lives */
 	vec near;		/* units that are zero shifted right by this pass no half-life */
 	vec highest;		/* load_avg_max */
@@ -157,7 +156,7 @@ INLINE bool sums(struct lanes *a, const vec *positions, const struct columns *c,
 		a->util_sum = vec_add_if(a->util_sum, running, scaled);
 
 		div = rule.era < LANES_v4_13 ? k->highest : vec_add(k->highest, open);
-		by = divider_of(div, &k->dividers);
+		by = divider_of(div, &k->table);
 		a->util_avg = vec_refreshed(a->util_avg, f, vec_quotient(a->util_sum, by));
 		util_avg[i] = a->util_avg;
 		if (rule.load_avg) {
@@ -331,7 +330,6 @@ INLINE struct fixed load_fixed(const struct columns *c, const struct pelt_lanes_
 	while (half_life >> (log + 1))
 		log++;
 	k.table = table_of(factors, call->params->load_avg_max);
-	k.dividers = dividers_for(call->params->load_avg_max);
 	k.half_lives = vec_set(log);
 	k.near = vec_set(9 + log);
 	k.highest = vec_set(call->params->load_avg_max);

@@ -137,19 +137,9 @@ OPERATION vec vec_refreshed(vec average, struct factor f, vec now)
 
 typedef u32 divider;
 
-struct dividers {
-	char none;
-};
-
-OPERATION struct dividers dividers_for(u32 highest)
+OPERATION divider divider_of(vec div, const struct table *table)
 {
-	(void)highest;
-	return (struct dividers){ 0 };
-}
-
-OPERATION divider divider_of(vec div, const struct dividers *dividers)
-{
-	(void)dividers;
+	(void)table;
 	return (u32)div;
 }
 
