@@ -17,6 +17,19 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
+#include <stdbool.h>
+
+/* An entry of an array. */
+#define U64_AT(p) (*(const npy_uint64 *)(p))
+#define BOOL_AT(p) (*(const npy_bool *)(p))
+#define SET_U64(p, value) (*(npy_uint64 *)(p) = (value))
+#define SET_S64(p, value) (*(npy_int64 *)(p) = (value))
+
+static inline bool has_type(PyArrayObject *array, int type)
+{
+	return PyArray_EquivTypenums(PyArray_TYPE(array), type) && PyArray_ISNOTSWAPPED(array);
+}
+
 /* What is no elementwise function: each adds its part to the module, 0 or -1 with an exception. */
 int add_entity(PyObject *module);
 int add_em(PyObject *module);

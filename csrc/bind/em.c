@@ -5,10 +5,6 @@
 #include "core/cpufreq.h"
 #include "core/em.h"
 
-#define U64_AT(p) (*(const npy_uint64 *)(p))
-#define BOOL_AT(p) (*(const npy_bool *)(p))
-#define SET_U64(p, value) (*(npy_uint64 *)(p) = (value))
-#define SET_S64(p, value) (*(npy_int64 *)(p) = (value))
 #define SET_BOOL(p, value) (*(npy_bool *)(p) = (value))
 
 /*
@@ -21,6 +17,14 @@ struct words {
 	npy_intp row_step, word_step;
 	bool contiguous;
 };
+
+static void no_memory(void)
+{
+	NPY_ALLOW_C_API_DEF
+	NPY_ALLOW_C_API
+	PyErr_NoMemory();
+	NPY_DISABLE_C_API
+}
 
 static bool words_open(struct words *w, npy_intp rows, npy_intp width, npy_intp row_step, npy_intp word_step)
 {
@@ -35,12 +39,8 @@ static bool words_open(struct words *w, npy_intp rows, npy_intp width, npy_intp 
 	if (w->contiguous)
 		return true;
 	w->copy = malloc(w->rows * w->width * sizeof(u64));
-	if (!w->copy) {
-		NPY_ALLOW_C_API_DEF
-		NPY_ALLOW_C_API
-		PyErr_NoMemory();
-		NPY_DISABLE_C_API
-	}
+	if (!w->copy)
+		no_memory();
 	return w->copy != NULL;
 }
 
@@ -86,29 +86,31 @@ static void first_refused_loop(char **args, const npy_intp *dimensions, const np
 
 typedef void create_table(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n);
 
+static void put_table(const struct em_perf_state *table, npy_intp n, npy_intp width, char *to, npy_intp row_step,
+		      npy_intp word_step)
+{
+	for (npy_intp row = 0; row < n; row++) {
+		for (npy_intp k = 0; k < width; k++)
+			SET_U64(to + row * row_step + k * word_step, ((const u64 *)&table[row])[k]);
+	}
+}
+
 /* (n),(n)->(n,5); data is the form. */
 static void create_table_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
-	const npy_intp count = dimensions[0], n = dimensions[1], width = dimensions[2];
+	const npy_intp count = dimensions[0], n = dimensions[1];
 	create_table *const create = *(create_table *const *)data;
 	struct em_perf_state *table = malloc(((size_t)n + 1) * sizeof(*table));
 	struct words freq = { 0 }, power = { 0 };
 
+	if (!table)
+		no_memory();
 	if (table && words_open(&freq, n, 1, steps[3], 0) && words_open(&power, n, 1, steps[4], 0)) {
 		for (npy_intp i = 0; i < count; i++) {
 			create(table, words_at(&freq, args[0] + i * steps[0]),
 			       words_at(&power, args[1] + i * steps[1]), (size_t)n);
-			for (npy_intp row = 0; row < n; row++) {
-				for (npy_intp k = 0; k < width; k++)
-					SET_U64(args[2] + i * steps[2] + row * steps[5] + k * steps[6],
-						((const u64 *)&table[row])[k]);
-			}
+			put_table(table, n, dimensions[2], args[2] + i * steps[2], steps[5], steps[6]);
 		}
-	} else if (!table) {
-		NPY_ALLOW_C_API_DEF
-		NPY_ALLOW_C_API
-		PyErr_NoMemory();
-		NPY_DISABLE_C_API
 	}
 	words_close(&freq);
 	words_close(&power);
@@ -255,23 +257,6 @@ static void energy_lut_loop(char **args, const npy_intp *dimensions, const npy_i
 
 typedef void create_table_of_capacity(struct em_perf_state *table, const u64 *freq, const u64 *power, size_t n,
 				      u64 scale_cpu);
-
-static void put_table(const struct em_perf_state *table, npy_intp n, npy_intp width, char *to, npy_intp row_step,
-		      npy_intp word_step)
-{
-	for (npy_intp row = 0; row < n; row++) {
-		for (npy_intp k = 0; k < width; k++)
-			SET_U64(to + row * row_step + k * word_step, ((const u64 *)&table[row])[k]);
-	}
-}
-
-static void no_memory(void)
-{
-	NPY_ALLOW_C_API_DEF
-	NPY_ALLOW_C_API
-	PyErr_NoMemory();
-	NPY_DISABLE_C_API
-}
 
 /* (n),(n),()->(n,5): frequencies, powers, scale_cpu; data is the form. */
 static void create_of_capacity_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)

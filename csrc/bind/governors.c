@@ -195,11 +195,6 @@ static int run_job(struct job *job)
 	return 0;
 }
 
-static bool has_type(PyArrayObject *array, int type)
-{
-	return PyArray_EquivTypenums(PyArray_TYPE(array), type) && PyArray_ISNOTSWAPPED(array);
-}
-
 static const struct form *form_called(const char *name)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {

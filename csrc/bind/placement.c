@@ -5,9 +5,6 @@
 #include "core/eas.h"
 #include "core/stopwatch.h"
 
-#define U64_AT(p) (*(const npy_uint64 *)(p))
-#define SET_U64(p, value) (*(npy_uint64 *)(p) = (value))
-#define SET_S64(p, value) (*(npy_int64 *)(p) = (value))
 
 /*
  * A model as the core wants it, from a tuple per domain: CPU mask, capacity,
@@ -80,8 +77,8 @@ static void read_case(struct eas_case *c, char *const *p)
 	c->task = (const struct eas_task *)p[TASK];
 	c->cpus = (const struct eas_cpu *)p[CPUS];
 	c->domain_mask = U64_AT(p[DOMAIN_MASK]);
-	c->uclamp_used = *(const npy_bool *)p[UCLAMP_USED];
-	c->overutilized = *(const npy_bool *)p[OVERUTILIZED];
+	c->uclamp_used = BOOL_AT(p[UCLAMP_USED]);
+	c->overutilized = BOOL_AT(p[OVERUTILIZED]);
 }
 
 static void place_one(struct eas_case *c, place_function *place, char *const *p, struct eas_log *log)

@@ -136,11 +136,6 @@ static int track_any(pelt_track_fn *track, struct walk *walk, const struct pelt_
 	return track_streams(track, walk, params);
 }
 
-static bool has_type(PyArrayObject *array, int type)
-{
-	return PyArray_EquivTypenums(PyArray_TYPE(array), type) && PyArray_ISNOTSWAPPED(array);
-}
-
 /* An array of the given type, native and of the right shape, or NULL with an exception set. */
 static PyArrayObject *checked(PyObject *object, const char *name, int type,
 			      const struct walk *walk)
