@@ -243,3 +243,15 @@ def test_an_arm_that_waits_takes_longer():
     )
     lut, walk = ticks.T
     assert (walk > 3 * lut).mean() > 0.9
+
+
+def test_pressure_above_a_capacity_is_refused_where_it_counts():
+    cpus = eas.idle_cpus(PIXEL4, 3)
+    cpus["pressure"][2, 5] = 872
+    task = eas.task(util_avg=100)
+    with pytest.raises(ValueError, match=r"^cpus pressure\[2, 5\] = 872: must be at most 871$"):
+        eas.find_energy_efficient_cpu(PIXEL4, task, cpus, kernel="6.1")
+    eas.find_energy_efficient_cpu(PIXEL4, task, cpus, kernel="5.12")
+    same = np.broadcast_to(cpus[2, 5:6], (4, 8))
+    with pytest.raises(ValueError, match=r"^cpus pressure\[0, 0\] = 872: must be at most 261$"):
+        eas.find_energy_efficient_cpu(PIXEL4, task, same, kernel="6.1")

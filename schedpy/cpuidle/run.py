@@ -2,16 +2,15 @@
 """A governor over whole traces of idles."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from schedpy import _core
 from schedpy import kernel as kernels
 from schedpy._coerce import as_bool, as_choices, as_int, as_number
+from schedpy._threads import in_threads
 from schedpy.cpuidle.forms import form_of, new_state, rows_of
 from schedpy.cpuidle.idles import check_taken, event_columns, residency_of, tick_nsec
 from schedpy.cpuidle.table import IdleTable
@@ -286,28 +285,18 @@ def _in_units(table, form):
 def _walk(function, off, rows, columns, outputs, threads):
     """One call, or several over slices of the longest leading axis."""
     leading = columns[0].shape[:-1]
-    axis = int(np.argmax(leading)) if leading else None
-    if threads == 1 or axis is None or leading[axis] < 2:
-        function(off, rows, columns, outputs)
-        return
-    # Without an idle: all states are checked before the first is touched.
-    none = tuple(column[..., :0] for column in columns)
-    function(off, rows, none, (None,) * len(outputs))
-    # More pieces than threads, none too long: an interrupt has to wait for the pieces begun only.
-    count = min(leading[axis], max(4 * threads, columns[0].size // _IDLES_PER_PIECE))
-    bounds = np.linspace(0, leading[axis], count + 1).astype(int)
-    pool = ThreadPoolExecutor(threads)
-    pieces = []
-    try:
-        for pair in pairwise(bounds):
-            part = (*[slice(None)] * axis, slice(*pair))
-            mine = tuple(column[part] for column in columns)
-            out = tuple(output if output is None else output[part] for output in outputs)
-            pieces.append(pool.submit(function, off[part], rows[part], mine, out))
-        for piece in pieces:
-            piece.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+    def run_part(part):
+        mine = tuple(column[part] for column in columns)
+        out = tuple(output if output is None else output[part] for output in outputs)
+        function(off[part], rows[part], mine, out)
+
+    if threads > 1:
+        # Without an idle: all states are checked before the first is touched.
+        none = tuple(column[..., :0] for column in columns)
+        function(off, rows, none, (None,) * len(outputs))
+    # None too long: an interrupt has to wait for the pieces begun.
+    in_threads(run_part, leading, threads, pieces=max(4 * threads, columns[0].size // _IDLES_PER_PIECE))
 
 
 def get_typical_interval(intervals, *, kernel, predicted_us=None):

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Placement cases as arrays: tasks, CPUs, the model, and work split over threads."""
 
-import itertools
-import math
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from schedpy._coerce import as_array, as_bool, as_int, as_shape
 from schedpy.em import EnergyModel
 
-__all__ = ["CALL", "CPU", "TASK", "core_model", "idle_cpus", "in_threads", "operands", "task"]
+__all__ = ["CALL", "CPU", "TASK", "core_model", "idle_cpus", "operands", "task", "without_repeats"]
 
 _EVERYWHERE = 2**64 - 1
 
@@ -52,9 +48,6 @@ CPU = np.dtype(
 CALL = np.dtype([("energy", np.uint64), ("state", np.int32), ("domain", np.int16), ("dst_cpu", np.int16)])
 
 _HIGH = {"uclamp_min": 1024, "uclamp_max": 1024}
-
-#: Placements per C call: between two calls a KeyboardInterrupt ends work on several threads.
-_PIECE = 65536
 
 
 def task(**values):
@@ -153,7 +146,7 @@ def operands(model, task, cpus, domain_mask, uclamp_used, overutilized):
         raise ValueError(
             f"cpus has shape {cpus.shape}: its last dimension must be the {model.nr_cpus} CPUs of the model"
         )
-    as_int(_without_repeats(task["prev_cpu"]), "task prev_cpu", np.uint64, high=model.nr_cpus - 1)
+    as_int(without_repeats(task["prev_cpu"]), "task prev_cpu", np.uint64, high=model.nr_cpus - 1)
     if cpus.strides[-1] != CPU.itemsize:
         cpus = np.ascontiguousarray(cpus)
     named = {
@@ -193,29 +186,10 @@ def _as_struct(x, name, dtype):
             )
         array = converted
     for field, high in _HIGH.items():
-        as_int(_without_repeats(array[field]), f"{name} {field}", np.uint64, high=high)
+        as_int(without_repeats(array[field]), f"{name} {field}", np.uint64, high=high)
     return array
 
 
-def _without_repeats(array):
+def without_repeats(array):
     """An array without what broadcasting repeats, as cheap to look through as its memory."""
     return array[tuple(slice(None, 1) if step == 0 else slice(None) for step in array.strides)]
-
-
-def in_threads(work, shape, threads):
-    """work(axis, start, stop) over all of a shape, split along its longest axis."""
-    axis = int(np.argmax(shape)) if shape else 0
-    length = shape[axis] if shape else 1
-    if threads == 1:
-        work(axis, 0, length)
-        return
-    pieces = max(threads, -(-math.prod(shape) // _PIECE))
-    edges = sorted({length * i // pieces for i in range(pieces + 1)})
-    with ThreadPoolExecutor(threads) as pool:
-        jobs = [pool.submit(work, axis, start, stop) for start, stop in itertools.pairwise(edges)]
-        try:
-            for job in jobs:
-                job.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

@@ -7,12 +7,15 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_choice, as_choices, as_int, as_number
-from schedpy.eas.cases import CALL, core_model, in_threads, operands
+from schedpy._threads import in_threads
+from schedpy.eas.cases import CALL, core_model, idle_cpus, operands, without_repeats
 from schedpy.kernel import form
 
 __all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
 
 
+#: Placements per C call in threads: between two calls a KeyboardInterrupt ends the work.
+_PIECE = 65536
 _CALLER_LOOKS_AT_OVERUTILIZED = ("v6.12", "v7.3")
 _WITHOUT_PRESSURE = ("v5.12", "v5.13")
 
@@ -128,14 +131,13 @@ def find_energy_efficient_cpu(
     count = np.empty(shape, dtype=np.int64)
     reads += (target, count, calls[..., 0])
 
-    def place(axis, start, stop):
-        index = (slice(None),) * axis + (slice(start, stop),) if shape else ()
-        parts = tuple(operand[index] if shape else operand for operand in reads)
-        past_end = _core.place(f"{kind}-{method}", domains, model.nr_cpus, *parts)
+    def place(part):
+        mine = tuple(operand[part] if part else operand for operand in reads)
+        past_end = _core.place(f"{kind}-{method}", domains, model.nr_cpus, *mine)
         if past_end is not None:
-            _refuse_past_end(model, past_end, parts[0].shape, axis, start)
+            _refuse_past_end(model, past_end, mine[0].shape, part)
 
-    in_threads(place, shape, threads)
+    in_threads(place, shape, threads, pieces=max(threads, -(-target.size // _PIECE)))
     return Placement(
         target[()], calls[["domain", "dst_cpu", "energy"]], count[()], np.asarray(calls["state"])
     )
@@ -211,21 +213,20 @@ def time_placements(
 
 def _refuse_pressure(model, cpus):
     """No CPU has less than no capacity left."""
-    pressure = np.asarray(cpus)["pressure"]
-    capacity = np.zeros(model.nr_cpus, np.uint64)
-    for domain in model.domains:
-        capacity[list(domain.cpus)] = domain.capacity
+    pressure = without_repeats(np.asarray(cpus)["pressure"])
+    capacity = idle_cpus(model)["capacity_of"]
     over = pressure > capacity
     if over.any():
         at = [int(i) for i in np.unravel_index(int(np.argmax(over)), over.shape)]
-        raise ValueError(f"cpus pressure{at} = {pressure[tuple(at)]}: must be at most {capacity[at[-1]]}")
+        value = np.broadcast_to(pressure, over.shape)[tuple(at)]
+        raise ValueError(f"cpus pressure{at} = {value}: must be at most {capacity[at[-1]]}")
 
 
-def _refuse_past_end(model, past_end, shape, axis, start):
+def _refuse_past_end(model, past_end, shape, part):
     case, domain, freq_req = past_end
     index = [int(i) for i in np.unravel_index(case, shape)]
-    if index:
-        index[axis] += start
+    if part:
+        index[len(part) - 1] += part[-1].start
     raise ValueError(
         f"task{index or ''}: the request of {freq_req} kHz makes the 2021 patch read past the end of the "
         f"look-up table of domain {model.domains[domain].name!r}"

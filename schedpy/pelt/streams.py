@@ -2,15 +2,13 @@
 """The update over streams of events and over arrays of entities."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
-from threading import Lock
 
 import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_int, as_number
+from schedpy._threads import in_threads
 from schedpy.pelt.forms import HISTORY, Given, check_fields, entity_of, event_columns, parameters
 from schedpy.pelt.state import FIELDS, STATE, broadcast_shape, rows_of
 
@@ -262,34 +260,13 @@ def _zero_at(column, where):
 
 def _run(function, rows, columns, outputs, options, threads):
     """One call, or several over slices of the longest leading axis."""
-    axis = int(np.argmax(rows.shape[:-1])) if rows.ndim > 1 else None
-    if threads == 1 or axis is None or rows.shape[axis] < 2:
-        function(rows, columns, outputs, *options)
-        return
-    # More pieces than threads: an interrupt has to wait for the pieces begun only.
-    bounds = np.linspace(0, rows.shape[axis], min(rows.shape[axis], 4 * threads) + 1).astype(int)
-    pieces = ((*[slice(None)] * axis, slice(*pair)) for pair in pairwise(bounds.tolist()))
-    lock = Lock()
 
-    def take_pieces():
-        while True:
-            with lock:
-                part = next(pieces, None)
-            if part is None:
-                return
-            mine = tuple(column[part] for column in columns)
-            out = tuple(column if column is None else column[part] for column in outputs)
-            function(rows[part], mine, out, *options)
+    def track_part(part):
+        mine = tuple(column[part] for column in columns)
+        out = tuple(column if column is None else column[part] for column in outputs)
+        function(rows[part], mine, out, *options)
 
-    with ThreadPoolExecutor(threads - 1) as pool:
-        others = [pool.submit(take_pieces) for _ in range(min(threads, rows.shape[axis]) - 1)]
-        try:
-            take_pieces()
-        finally:
-            with lock:
-                pieces.close()
-        for other in others:
-            other.result()
+    in_threads(track_part, rows.shape[:-1], threads, pieces=4 * threads)
 
 
 def update(
