@@ -10,7 +10,7 @@ from pathlib import Path
 from schedpy._coerce import as_choice
 from schedpy.em.check import Check, check_domain
 from schedpy.em.domain import UNITS, PerfDomain, spans
-from schedpy.kernel import form, parse
+from schedpy.kernel import form
 from schedpy.readers import toml
 
 __all__ = ["EnergyModel"]
@@ -152,8 +152,7 @@ class EnergyModel:
           little: inefficient: 576000 kHz costs 89900, a higher one 86025
           little: inefficient: 672000 kHz costs 87685, a higher one 86025
         """
-        form("em.table", kernel)
-        with_lut = (*parse(kernel)[:2],) == (5, 12)
+        with_lut = form("em.table", kernel) == form("em.lut", "5.12")
         findings = [each for domain in self.domains for each in check_domain(domain, kernel, with_lut)]
         return Check(self.name or "model", kernel, tuple(findings))
 
