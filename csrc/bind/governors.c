@@ -13,7 +13,6 @@
 #include "core/teo.h"
 
 #define CHUNK 512
-#define WORD ((npy_intp)sizeof(u64))
 
 /* Every form of every governor: its struct, its name, the version. */
 #define IDLE_FORMS(X)               \
@@ -84,26 +83,14 @@ static bool next_governor(struct job *job, npy_intp *index)
 	return false;
 }
 
-/* count entries from first on, contiguous and aligned: where they are, or copied. */
 static const void *event_column(const struct job *job, struct scratch *scratch, int c, npy_intp first,
 				npy_intp count)
 {
-	const struct walker *w = &job->events[c];
-	const npy_intp size = c < WIDE_EVENTS ? WORD : 1;
-	const char *from = w->data + first * w->last_step;
-	const bool broadcast = w->last_step == 0;
-	char *to;
+	const bool wide = c < WIDE_EVENTS;
+	char *to = wide ? (char *)scratch->wide[c] : (char *)scratch->narrow[c - WIDE_EVENTS];
 
-	if (w->last_step == size && (uintptr_t)from % (uintptr_t)size == 0)
-		return from;
-	to = c < WIDE_EVENTS ? (char *)scratch->wide[c] : (char *)scratch->narrow[c - WIDE_EVENTS];
-	/* The first chunk of a stream is the longest, and all streams are as long. */
-	if (broadcast && scratch->filled_from[c] == from)
-		return to;
-	scratch->filled_from[c] = broadcast ? from : NULL;
-	for (npy_intp i = 0; i < count; i++)
-		memcpy(to + i * size, from + i * w->last_step, (size_t)size);
-	return to;
+	return column_of(&job->events[c], wide ? sizeof(u64) : sizeof(u8), first, count, to,
+			 &scratch->filled_from[c]);
 }
 
 static struct idle_events events_from(const struct job *job, struct scratch *scratch, npy_intp first,

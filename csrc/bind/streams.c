@@ -18,39 +18,14 @@ struct scratch {
 	const char *filled_from[EVENT_COLUMNS];	/* broadcast columns: the entry that is there */
 };
 
-static void gather(char *to, const char *from, npy_intp step, npy_intp count, size_t size)
-{
-	if (size == sizeof(u64)) {
-		for (npy_intp i = 0; i < count; i++)
-			memcpy(to + i * (npy_intp)sizeof(u64), from + i * step, sizeof(u64));
-	} else {
-		for (npy_intp i = 0; i < count; i++)
-			to[i] = from[i * step];
-	}
-}
-
 /* Column c of the events from first on: count contiguous, aligned entries. */
 static const void *column(const struct walker *w, struct scratch *scratch, int c, npy_intp first,
 			  npy_intp count)
 {
 	const bool wide = c < RUNNING;
-	const size_t size = wide ? sizeof(u64) : sizeof(u8);
-	const char *from = w->data;
 	char *to = wide ? (char *)scratch->wide[c] : (char *)scratch->narrow[c - RUNNING];
 
-	if (w->last_step == 0) {
-		/* The first chunk of a stream is the longest, and all streams are as long. */
-		if (scratch->filled_from[c] != from) {
-			gather(to, from, 0, count, size);
-			scratch->filled_from[c] = from;
-		}
-		return to;
-	}
-	from += first * w->last_step;
-	if (w->last_step == (npy_intp)size && (uintptr_t)from % size == 0)
-		return from;
-	gather(to, from, w->last_step, count, size);
-	return to;
+	return column_of(w, wide ? sizeof(u64) : sizeof(u8), first, count, to, &scratch->filled_from[c]);
 }
 
 static struct pelt_events events_from(const struct walk *walk, struct scratch *scratch,

@@ -37,6 +37,35 @@ struct walk {
 	struct pelt_due *due;	/* of each entity; see pelt_interleaved.h */
 };
 
+static inline void gather(char *to, const char *from, npy_intp step, npy_intp count, size_t size)
+{
+	if (size == sizeof(u64)) {
+		for (npy_intp i = 0; i < count; i++)
+			memcpy(to + i * (npy_intp)sizeof(u64), from + i * step, sizeof(u64));
+	} else {
+		for (npy_intp i = 0; i < count; i++)
+			to[i] = from[i * step];
+	}
+}
+
+/*
+ * count contiguous, aligned entries of a column from first on: where they are, or copied to scratch. A
+ * broadcast column (last_step 0) is copied once and stays: filled_from is the entry that is there. The
+ * first chunk of a stream is the longest, and all streams are as long.
+ */
+static inline const void *column_of(const struct walker *w, size_t size, npy_intp first, npy_intp count,
+				    char *to, const char **filled_from)
+{
+	const char *from = w->data + first * w->last_step;
+
+	if (w->last_step == (npy_intp)size && (uintptr_t)from % size == 0)
+		return from;
+	if (w->last_step != 0 || *filled_from != from)
+		gather(to, from, w->last_step, count, size);
+	*filled_from = w->last_step == 0 ? from : NULL;
+	return to;
+}
+
 static inline void advance(struct walker *w, npy_intp axis, npy_intp count)
 {
 	if (w->data)

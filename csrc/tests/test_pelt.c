@@ -29,7 +29,7 @@ static struct pelt_avg run(pelt_track_fn *track, size_t n, u64 step_ns,
 
 	for (size_t i = 0; i < n; i++) {
 		const struct pelt_events ev = {
-			&now, &full, &full, &full, &full, &yes, &yes, NULL, 0,
+			&now, &full, &full, &full, &full, &yes, &yes, NULL, 0, NULL,
 		};
 		const struct pelt_history out = { 0 };
 
@@ -69,7 +69,7 @@ static void check_unread_column(void)
 	const u64 now = 20000000, weight = 3072, scale = 1024;
 	const u8 running = 1;
 	const struct pelt_events ev = {
-		&now, &weight, NULL, &scale, &scale, &running, NULL, NULL, 0,
+		&now, &weight, NULL, &scale, &scale, &running, NULL, NULL, 0, NULL,
 	};
 	const struct pelt_history out = { 0 };
 	struct pelt_avg avg = { 0 };
@@ -91,8 +91,8 @@ static void check_index(void)
 	struct pelt_avg avg[3] = { { 0 }, { 0 }, { 0 } }, alone = { 0 };
 	u64 util[5] = { 7, 7, 7, 7, 7 };
 	const struct pelt_history out = { .util_avg = util }, none = { 0 };
-	const struct pelt_events ev = { now, full, full, full, full, yes, yes, index, 2 };
-	const struct pelt_events ev_alone = { alone_now, full, full, full, full, yes, yes, NULL, 0 };
+	const struct pelt_events ev = { now, full, full, full, full, yes, yes, index, 2, NULL };
+	const struct pelt_events ev_alone = { alone_now, full, full, full, full, yes, yes, NULL, 0, NULL };
 
 	pelt_track_task_v5_7(avg, COUNT(now), &ev, &out, &params);
 	pelt_track_task_v5_7(&alone, COUNT(alone_now), &ev_alone, &none, &params);
@@ -123,7 +123,7 @@ static void check_nothing_traps(void)
 	const u8 flag[] = { 1, 0, 255, 1, 0, 1, 1 };
 	const u32 highest[] = { 0, 1, 1024, 1025, 47742, PELT_LOAD_AVG_MAX_LIMIT, UINT32_MAX };
 	const u32 half_lives[] = { 0, 1, 32, PELT_HALF_LIFE_LIMIT, UINT32_MAX };
-	const struct pelt_events ev = { now, huge, huge, huge, huge, flag, flag, NULL, 0 };
+	const struct pelt_events ev = { now, huge, huge, huge, huge, flag, flag, NULL, 0, NULL };
 	u64 load[7], runnable[7], util[7];
 	const struct pelt_history out = {
 		.load_now = load, .runnable_now = runnable, .util_now = util,
