@@ -264,7 +264,7 @@ def test_models():
         em.EnergyModel([one(), one(cpus=[5])])
     with pytest.raises(ValueError, match=r"^domains\[1\]: CPU 1 of 'two' is in 'one'"):
         em.EnergyModel([one(), one(name="two", cpus=[1, 2])])
-    assert repr(PIXEL4).splitlines()[0] == "EnergyModel pixel4: 8 CPUs"
+    assert repr(PIXEL4).splitlines()[0] == "EnergyModel pixel4: 8 CPUs in 3 domains"
     assert "<td>little</td><td>0-3</td>" in PIXEL4._repr_html_()
     assert "&lt;b&gt;" in em.EnergyModel([one(name="<b>")])._repr_html_()
     assert pickle.loads(pickle.dumps(PIXEL4)) == PIXEL4
@@ -343,13 +343,15 @@ def test_a_file_that_is_no_model_is_refused_by_name(tmp_path, text, message):
 def test_floats_in_a_file_are_refused(tmp_path):
     path = tmp_path / "wrong.toml"
     path.write_text('unit = "mW"\n' + DOMAIN.replace("power = [1, 2]", "power = [1.5, 2.0]"))
-    with pytest.raises(TypeError, match=r"wrong\.toml: power\[0\] = 1.5: must be an integer"):
+    with pytest.raises(ValueError, match=r"wrong\.toml: domain 0: power\[0\] = 1.5: must be an integer"):
         em.EnergyModel.load(path)
 
 
 def test_a_name_or_a_path(tmp_path):
     with pytest.raises(ValueError, match=r"^name_or_path = 'pixel5': must be one of hikey620, "):
         em.EnergyModel.load("pixel5")
+    with pytest.raises(ValueError, match=r"^name_or_path = '': must be one of"):
+        em.EnergyModel.load("")
     with pytest.raises(TypeError, match=r"^name_or_path = 4"):
         em.EnergyModel.load(4)
     with pytest.raises(FileNotFoundError):
@@ -371,3 +373,7 @@ def test_a_unit_is_never_converted_twice(tmp_path):
     path = tmp_path / "plain.toml"
     path.write_text(DOMAIN)
     assert em.EnergyModel.load(path, unit="uW")["a"].unit == "uW"
+    for odd in ('"W"', '""', "3", '["mW"]'):
+        path.write_text(f"unit = {odd}\n" + DOMAIN)
+        with pytest.raises(ValueError, match=r"plain\.toml: unit = .*: must be one of mW, uW, bogo$"):
+            em.EnergyModel.load(path, unit="mW")

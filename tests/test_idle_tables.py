@@ -2,13 +2,12 @@
 """Idle tables: what is bundled, files written and read, device trees, and the kernel's own folders."""
 
 import contextlib
-import struct
 import sys
 from pathlib import Path
 
-import libfdt
 import numpy as np
 import pytest
+from device_trees import Tree, cpu
 
 from schedpy import cpuidle
 from schedpy.cpuidle import IdleTable
@@ -240,39 +239,6 @@ def test_this_machine():
 # --- device trees
 
 
-class Tree:
-    """Writes a device tree: nodes are dicts, properties are numbers, lists of them, strings or bytes."""
-
-    def __init__(self, root):
-        self.writer = libfdt.FdtSw()
-        self.writer.finish_reservemap()
-        self.node("", root)
-
-    def node(self, name, content):
-        with self.writer.add_node(name):
-            for key, value in content.items():
-                if not isinstance(value, dict):
-                    self.writer.property(key, self.as_bytes(value))
-            for key, value in content.items():
-                if isinstance(value, dict):
-                    self.node(key, value)
-
-    @staticmethod
-    def as_bytes(value):
-        if isinstance(value, str):
-            return value.encode() + b"\0"
-        if isinstance(value, bytes):
-            return value
-        cells = value if isinstance(value, list) else [value]
-        return struct.pack(f">{len(cells)}I", *cells)
-
-    def save(self, path):
-        tree = self.writer.as_fdt()
-        tree.pack()
-        path.write_bytes(tree.as_bytearray())
-        return path
-
-
 def idle_state(phandle, residency, **times):
     return {
         "compatible": "arm,idle-state",
@@ -280,10 +246,6 @@ def idle_state(phandle, residency, **times):
         "min-residency-us": residency,
         **{f"{key.replace('_', '-')}-us": value for key, value in times.items()},
     }
-
-
-def cpu(**properties):
-    return {"device_type": "cpu", **{key.replace("_", "-"): value for key, value in properties.items()}}
 
 
 def soc():

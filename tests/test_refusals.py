@@ -154,7 +154,7 @@ CALLS = {
     },
     em.PerfDomain: DOMAIN,
     em.EnergyModel: {"domains": MODEL.domains, "name": "mine", "source": "here"},
-    em.EnergyModel.load: {"name_or_path": "pixel4", "unit": "bogo"},
+    em.EnergyModel.load: {"name_or_path": "pixel4", "unit": "bogo", "capacity": None},
     eas.cpu_util: {
         "cpu": 0,
         "dst_cpu": 0,

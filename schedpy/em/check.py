@@ -10,14 +10,15 @@ import numpy as np
 __all__ = ["Check", "Finding", "check_domain"]
 
 #: What there is to find, the gravest first.
-KINDS = ("refused", "look-up table", "power falls", "power stays", "equal costs", "inefficient")
+KINDS = ("refused", "recorded", "look-up table", "power falls", "power stays", "equal costs", "inefficient")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing found.
 
-    ``kind``: "refused", the kernel does not register the domain; "look-up table", the 2021 table gives
+    ``kind``: "refused", the kernel does not register the domain; "recorded", the machine that
+    the model was read from had computed something else; "look-up table", the 2021 table gives
     another state than the lowest efficient one at or above the request, or none; "power falls" and "power
     stays", a higher frequency needs less power or as much; "equal costs"; "inefficient", it does not cost
     less than every state above it. ``state`` is the index of the state, None where the domain is meant.
@@ -67,8 +68,11 @@ class Check:
         return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
-def check_domain(domain, kernel, lut):
-    """The findings in one domain of a proven kernel; ``lut``: whether it may carry the table of 2021."""
+def check_domain(domain, kernel, lut, recorded):
+    """The findings in one domain of a proven kernel.
+
+    ``lut``: whether it may carry the table of 2021; ``recorded``: columns that another kernel had computed.
+    """
     found = [*_power(domain)]
     try:
         table = domain.table(kernel=kernel)
@@ -76,6 +80,7 @@ def check_domain(domain, kernel, lut):
         found.append((None, "refused", str(refused)))
     else:
         found += _costs(table)
+        found += _recorded(table, recorded, kernel)
         if lut:
             found += _look_ups(domain, table)
     order = sorted(found, key=lambda each: (KINDS.index(each[1]), -1 if each[0] is None else each[0]))
@@ -103,6 +108,17 @@ def _costs(table):
     for i in np.flatnonzero(table["inefficient"]).tolist():
         if cost[i] < min(cost[i + 1 :]):
             yield i, "inefficient", f"{freq[i]} kHz is flagged, though it costs less than all above it"
+
+
+def _recorded(table, recorded, kernel):
+    """Where the machine that the model was read from had computed something else."""
+    for column, values in recorded.items():
+        if column == "performance" and not table[column].any():
+            continue  # The kernel has none.
+        for i in np.flatnonzero(table[column] != values).tolist():
+            was, here = values[i].item(), table[column][i].item()
+            khz = table["freq_khz"][i]
+            yield i, "recorded", f"{khz} kHz: {column} is recorded as {was}, {kernel} computes {here}"
 
 
 def _look_ups(domain, table):

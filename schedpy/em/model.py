@@ -3,20 +3,23 @@
 
 import html
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 
-from schedpy._coerce import as_choice
+import numpy as np
+
+from schedpy._coerce import as_bool, as_choice, as_int, as_number
 from schedpy.em.check import Check, check_domain
 from schedpy.em.domain import UNITS, PerfDomain, spans
 from schedpy.kernel import form
-from schedpy.readers import toml
+from schedpy.readers import energy_model, toml
 
 __all__ = ["EnergyModel"]
 
 _DATA = resources.files("schedpy").joinpath("data", "em")
 _SUFFIX = ".toml"
+_HEAD = ("domain", "CPUs", "capacity", "states", "kHz", "power", "unit")
 
 
 class EnergyModel:
@@ -61,6 +64,7 @@ class EnergyModel:
         self._domains = domains
         self._name = name
         self._source = source
+        self._recorded = {}
 
     @property
     def domains(self):
@@ -76,6 +80,16 @@ class EnergyModel:
     def source(self):
         """Where the figures come from, or an empty string."""
         return self._source
+
+    @property
+    def recorded(self):
+        """What a kernel had computed, where `load` read that: domain's name -> column -> array.
+
+        The columns are those of `PerfDomain.table` that debugfs and netlink show: cost, and from a later
+        kernel inefficient and performance. `check` holds them against its kernel. They are no part of
+        what makes models equal, and `save` does not write them.
+        """
+        return {name: dict(columns) for name, columns in self._recorded.items()}
 
     @property
     def nr_cpus(self):
@@ -96,30 +110,42 @@ class EnergyModel:
     def __hash__(self):
         return hash(self.domains)
 
-    def __repr__(self):
-        lines = [f"EnergyModel {self.name or 'without name'}: {self.nr_cpus} CPUs"]
-        return "\n".join(lines + [f"  {domain!r}" for domain in self.domains])
-
-    def _repr_html_(self):
-        head = ("domain", "CPUs", "capacity", "states", "kHz", "power", "unit")
-        rows = [
+    def _rows(self):
+        return [
             (
                 domain.name,
                 spans(domain.cpus),
-                domain.capacity,
-                domain.freq_khz.size,
+                str(domain.capacity),
+                str(domain.freq_khz.size),
                 f"{domain.freq_khz[0]} .. {domain.freq_khz[-1]}",
                 f"{domain.power.min()} .. {domain.power.max()}",
                 domain.unit,
             )
             for domain in self.domains
         ]
-        header = "".join(f"<th>{cell}</th>" for cell in head)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows
+
+    def __repr__(self):
+        rows = [_HEAD, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [f"EnergyModel {self.name or 'without name'}: {_count(self)}"]
+        for name, *figures, unit in rows:
+            cells = [figure.rjust(width) for figure, width in zip(figures, widths[1:-1], strict=True)]
+            lines.append("  ".join(["", name.ljust(widths[0]), *cells, unit]).rstrip())
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        caption = f"EnergyModel {self.name}".rstrip() + f": {_count(self)}"
+        states = "".join(
+            f"<details><summary>{html.escape(domain.name)}: {domain.freq_khz.size} states</summary>"
+            + _html_table(
+                ("state", "kHz", f"power [{domain.unit}]"),
+                zip(range(domain.freq_khz.size), domain.freq_khz, domain.power, strict=True),
+            )
+            + "</details>"
+            for domain in self.domains
         )
-        caption = html.escape(f"EnergyModel {self.name}".strip())
-        return f"<table><caption>{caption}</caption><tr>{header}</tr>{body}</table>"
+        source = f"<p>{html.escape(self.source.strip())}</p>" if self.source else ""
+        return _html_table(_HEAD, self._rows(), caption) + states + source
 
     def check(self, *, kernel):
         """What to look at before a kernel gets this model.
@@ -134,7 +160,8 @@ class EnergyModel:
         -------
         Check
             Inefficient states, power that falls or stays with a rising frequency, equal costs, states that
-            the table misses, domains that the kernel refuses; the gravest of a domain first.
+            the table misses, domains that the kernel refuses, and where what is `recorded` is not what
+            this kernel computes; the gravest of a domain first.
 
         Raises
         ------
@@ -153,7 +180,11 @@ class EnergyModel:
           little: inefficient: 672000 kHz costs 87685, a higher one 86025
         """
         with_lut = form("em.table", kernel) == form("em.lut", "5.12")
-        findings = [each for domain in self.domains for each in check_domain(domain, kernel, with_lut)]
+        findings = [
+            each
+            for domain in self.domains
+            for each in check_domain(domain, kernel, with_lut, self._recorded.get(domain.name, {}))
+        ]
         return Check(self.name or "model", kernel, tuple(findings))
 
     @staticmethod
@@ -170,48 +201,70 @@ class EnergyModel:
         return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
 
     @classmethod
-    def load(cls, name_or_path, *, unit=None):
-        """A model by its name, or from a TOML file.
+    def load(cls, name_or_path, *, unit=None, capacity=None):
+        """A model by its name, from a file, or from a running kernel.
 
         Parameters
         ----------
         name_or_path : str or path
-            One of `names`, or a file as `save` writes it.
+            One of `names`; a TOML file as `save` writes it; CSV with a row for each state (columns domain,
+            cpus, capacity, freq_khz, power, unit); debugfs's energy_model as a folder or as a tar archive
+            of it, compressed or not; a flattened device tree (.dtb, /sys/firmware/fdt); what ynl prints of
+            the netlink family dev-energymodel (.json); or LISA's plat_info.yml.
         unit : {"mW", "uW", "bogo"}, optional
             The unit of a file that states none, or "bogo", or a real unit for figures stated as "bogo".
             A file that states mW is not read as uW, nor the reverse: nothing is converted twice.
+        capacity : mapping of str to int, optional
+            Domain's name -> capacity of its CPUs, for a file that states none: debugfs before 6.9, where
+            no cpu_capacity of the CPUs lies beside it, and a plat_info.yml without cpu-capacities.
 
         Returns
         -------
         EnergyModel
+            What the kernel had computed of it is in `recorded`.
 
         Raises
         ------
         ValueError
-            An unknown name, or a file that is no model; the message names the file and the key.
+            An unknown name, or a file that is no model; the message names the file, and the line, key or
+            node.
         OSError
             The file cannot be read.
+        ImportError
+            A device tree or YAML, and what reads it is not there: it comes with the extra ``readers``.
+
+        Notes
+        -----
+        Domains of files that give them no names are called cpu0, cpu4, ... by their first CPU, as the
+        kernel does. See `schedpy.readers` for what each format holds.
 
         Examples
         --------
         >>> from schedpy import em
-        >>> em.EnergyModel.load("hikey620").domains[0].unit
-        'bogo'
+        >>> em.EnergyModel.load("pixel4")
+        EnergyModel pixel4: 8 CPUs in 3 domains
+          domain  CPUs  capacity  states                kHz        power  unit
+          little   0-3       261      18  300000 .. 1785600    24 .. 128  mW
+          mid      4-6       871      17  710400 .. 2419200  165 .. 1022  mW
+          prime      7      1024      20  825600 .. 2841600  227 .. 1427  mW
         """
         if not isinstance(name_or_path, str | os.PathLike):
             raise TypeError(f"name_or_path = {name_or_path!r}: must be a name or a path")
         if unit is not None:
             as_choice(unit, "unit", UNITS)
+        capacity = _as_capacities(capacity)
         names = cls.names()
         if isinstance(name_or_path, str) and name_or_path in names:
             data = _DATA.joinpath(name_or_path + _SUFFIX).read_bytes()
-            return _from_plain(toml.read(data, f"model {name_or_path}"), name_or_path, unit)
+            return _from_plain(toml.read(data, f"model {name_or_path}"), name_or_path, unit, capacity)
         path = Path(name_or_path)
-        if isinstance(name_or_path, str) and path.suffix != _SUFFIX and not path.exists():
+        a_name = isinstance(name_or_path, str) and path.suffix not in energy_model.SUFFIXES
+        if a_name and not (name_or_path and path.exists()):
             raise ValueError(
-                f"name_or_path = {name_or_path!r}: must be one of {', '.join(names)}, or a {_SUFFIX} file"
+                f"name_or_path = {name_or_path!r}: must be one of {', '.join(names)}, "
+                "or a file or folder with a model"
             )
-        return _from_plain(toml.read(path.read_bytes(), str(path)), path.stem, unit)
+        return _from_plain(energy_model.read(path), path.stem, unit, capacity)
 
     def save(self, path):
         """Write the model as TOML; what `load` then reads is equal.
@@ -247,14 +300,78 @@ class EnergyModel:
         toml.write(path, {"source": self.source, "unit": units.pop(), "domain": domains})
 
 
-def _from_plain(model, name, unit):
-    where, stated = model["where"], model["unit"] or unit
-    if stated is None:
-        raise ValueError(f"{where}: unit is missing: must be one of {', '.join(UNITS)}, or be given as unit=")
-    if unit is not None and {unit, stated} == {"mW", "uW"}:
-        raise ValueError(f"unit = {unit!r}: {where} states its power in {stated}")
+def _count(model):
+    cpus = sum(len(domain.cpus) for domain in model.domains)
+    domains = len(model.domains)
+    return f"{cpus} CPU{'s' * (cpus > 1)} in {domains} domain{'s' * (domains > 1)}"
+
+
+def _html_table(head, rows, caption=None):
+    def line(tag, cells):
+        return f"<tr>{''.join(f'<{tag}>{html.escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
+
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{above}{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
+
+
+def _as_capacities(capacity):
+    """Domain's name -> capacity."""
+    if capacity is None:
+        return {}
+    if not isinstance(capacity, Mapping):
+        raise TypeError(f"capacity = {capacity!r}: must map names of domains to capacities")
+    return {
+        name: as_number(value, f"capacity[{name!r}]", low=1, high=1024) for name, value in capacity.items()
+    }
+
+
+def _from_plain(model, name, unit, capacity):
+    """The model of a reader's plain values; what is wrong with them is a ValueError that names the place."""
+    where = model["where"]
+    unit = _unit_of(model, unit)
+    lacking = [domain["name"] for domain in model["domain"] if domain["capacity"] is None]
+    for key in capacity:
+        if key not in lacking:
+            missing = f"lacks those of {', '.join(lacking)}" if lacking else "states all of them"
+            raise ValueError(f"capacity[{key!r}]: {where} {missing}")
+    if wanted := [each for each in lacking if each not in capacity]:
+        arguments = ", ".join(f"{each!r}: ..." for each in wanted)
+        raise ValueError(f"{where}: capacity is missing: must be given as capacity={{{arguments}}}")
+    domains, recorded = [], {}
+    for index, plain in enumerate(model["domain"]):
+        columns = dict(plain)
+        at, kept = columns.pop("at", f"domain {index}"), columns.pop("recorded", {})
+        if columns["capacity"] is None:
+            columns["capacity"] = capacity[columns["name"]]
+        try:
+            domains.append(PerfDomain(**columns, unit=unit))
+            recorded[columns["name"]] = {key: _as_recorded(key, kept[key]) for key in kept}
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {at}: {error}") from None
     try:
-        domains = [PerfDomain(**domain, unit=unit or stated) for domain in model["domain"]]
-        return EnergyModel(domains, name=name, source=model["source"])
+        loaded = EnergyModel(domains, name=name, source=model["source"])
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{where}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None
+    loaded._recorded = {key: columns for key, columns in recorded.items() if columns}
+    return loaded
+
+
+def _unit_of(model, unit):
+    """The unit that a file and the argument agree on."""
+    where, stated = model["where"], model["unit"]
+    if stated is not None and stated not in UNITS:
+        raise ValueError(f"{where}: unit = {stated!r}: must be one of {', '.join(UNITS)}")
+    if stated is None and unit is None:
+        note = f" ({model['unit_note']})" if model.get("unit_note") else ""
+        raise ValueError(
+            f"{where}: unit is missing{note}: must be one of {', '.join(UNITS)}, or be given as unit="
+        )
+    if (unit, stated) in (("mW", "uW"), ("uW", "mW")):
+        raise ValueError(f"unit = {unit!r}: {where} states its power in {stated}")
+    return unit or stated
+
+
+def _as_recorded(key, values):
+    column = as_int(values, key, np.uint64) if key != "inefficient" else as_bool(values, key)
+    column.flags.writeable = False
+    return column

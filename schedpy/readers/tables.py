@@ -37,7 +37,7 @@ def read_tables(data, where, head, key, row_keys):
     """
     try:
         content = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: no TOML: {error}") from None
     if unknown := content.keys() - {*head, key}:
         raise ValueError(f"{where}: unknown key {min(unknown)!r}: must be {', '.join(head)} or {key}")
