@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of idle states: bundled, from a file, or from a machine."""
 
-import html
 import os
 from collections.abc import Iterable
 from importlib import resources
@@ -11,12 +10,14 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_bool, as_int, as_number
+from schedpy._tables import html_table, text_table
 from schedpy.readers import idle_dt, idle_sysfs, idle_toml
 
 __all__ = ["IdleTable"]
 
 _DATA = resources.files("schedpy").joinpath("data", "idle")
 _SUFFIX = ".toml"
+_HEAD = ("", "state", "exit latency us", "target residency us", "")
 
 
 class IdleTable:
@@ -138,24 +139,12 @@ class IdleTable:
         ]
 
     def __repr__(self):
-        head = ("", "state", "exit latency us", "target residency us", "")
-        rows = [head, *self._rows()]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = [f"IdleTable {self.name or 'without name'}: {len(self)} states, first {self.first}"]
-        for index, name, *figures, polls in rows:
-            cells = [index.rjust(widths[0]), name.ljust(widths[1])]
-            cells += [figure.rjust(width) for figure, width in zip(figures, widths[2:], strict=False)]
-            lines.append("  ".join(["", *cells, polls]).rstrip())
-        return "\n".join(lines)
+        lines = text_table([_HEAD, *self._rows()], left=(1, len(_HEAD) - 1))
+        caption = f"IdleTable {self.name or 'without name'}: {len(self)} states, first {self.first}"
+        return "\n".join([caption, *(f"  {line}" for line in lines)])
 
     def _repr_html_(self):
-        head = ("", "state", "exit latency [us]", "target residency [us]", "")
-        header = "".join(f"<th>{cell}</th>" for cell in head)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self._rows()
-        )
-        caption = html.escape(f"IdleTable {self.name}".strip())
-        return f"<table><caption>{caption}</caption><tr>{header}</tr>{body}</table>"
+        return html_table(_HEAD, self._rows(), f"IdleTable {self.name}".strip())
 
     @staticmethod
     def names():

@@ -2,10 +2,11 @@
 """What a reviewer of an energy model wants to know before a kernel does."""
 
 from dataclasses import dataclass
-from html import escape
 from itertools import pairwise
 
 import numpy as np
+
+from schedpy._tables import html_table
 
 __all__ = ["Check", "Finding", "check_domain"]
 
@@ -59,13 +60,8 @@ class Check:
         return "\n".join([head + ("" if len(self.findings) == 1 else "s"), *lines])
 
     def _repr_html_(self):
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in (f.domain, f.kind, f.message))}</tr>"
-            for f in self.findings
-        )
-        head = "<tr><th>domain</th><th>finding</th><th>what</th></tr>"
-        caption = escape(str(self).partition("\n")[0])
-        return f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        rows = [(finding.domain, finding.kind, finding.message) for finding in self.findings]
+        return html_table(("domain", "finding", "what"), rows, str(self).partition("\n")[0])
 
 
 def check_domain(domain, kernel, lut, recorded):

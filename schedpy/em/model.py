@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from schedpy._coerce import as_bool, as_choice, as_int, as_number
+from schedpy._tables import html_table, text_table
 from schedpy.em.check import Check, check_domain
 from schedpy.em.domain import UNITS, PerfDomain, spans
 from schedpy.kernel import form
@@ -125,19 +126,15 @@ class EnergyModel:
         ]
 
     def __repr__(self):
-        rows = [_HEAD, *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"EnergyModel {self.name or 'without name'}: {_count(self)}"]
-        for name, *figures, unit in rows:
-            cells = [figure.rjust(width) for figure, width in zip(figures, widths[1:-1], strict=True)]
-            lines.append("  ".join(["", name.ljust(widths[0]), *cells, unit]).rstrip())
-        return "\n".join(lines)
+        lines = text_table([_HEAD, *self._rows()], left=(0, len(_HEAD) - 1))
+        caption = f"EnergyModel {self.name or 'without name'}: {_count(self)}"
+        return "\n".join([caption, *(f"  {line}" for line in lines)])
 
     def _repr_html_(self):
         caption = f"EnergyModel {self.name}".rstrip() + f": {_count(self)}"
         states = "".join(
             f"<details><summary>{html.escape(domain.name)}: {domain.freq_khz.size} states</summary>"
-            + _html_table(
+            + html_table(
                 ("state", "kHz", f"power [{domain.unit}]"),
                 zip(range(domain.freq_khz.size), domain.freq_khz, domain.power, strict=True),
             )
@@ -145,7 +142,7 @@ class EnergyModel:
             for domain in self.domains
         )
         source = f"<p>{html.escape(self.source.strip())}</p>" if self.source else ""
-        return _html_table(_HEAD, self._rows(), caption) + states + source
+        return html_table(_HEAD, self._rows(), caption) + states + source
 
     def check(self, *, kernel):
         """What to look at before a kernel gets this model.
@@ -304,14 +301,6 @@ def _count(model):
     cpus = sum(len(domain.cpus) for domain in model.domains)
     domains = len(model.domains)
     return f"{cpus} CPU{'s' * (cpus > 1)} in {domains} domain{'s' * (domains > 1)}"
-
-
-def _html_table(head, rows, caption=None):
-    def line(tag, cells):
-        return f"<tr>{''.join(f'<{tag}>{html.escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
-
-    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{above}{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
 
 
 def _as_capacities(capacity):
