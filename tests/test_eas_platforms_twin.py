@@ -104,7 +104,7 @@ def check(seed, nr_cpus, nr_domains, nr_states):
     cpus, capacity = machines(rng, domains, nr_cpus)
     task = tasks(rng, capacity)
     uclamp_used = rng.integers(0, 2, CASES).astype(bool)
-    domain_mask = np.where(rng.integers(0, 4, CASES), 2**64 - 1, 0x5555_5555_5555_5555).astype(np.uint64)
+    domain_mask = np.array([0x5555_5555_5555_5555, *[2**64 - 1] * 3], np.uint64)[rng.integers(0, 4, CASES)]
     for kernel in KERNELS:
         model = em.EnergyModel(
             [
