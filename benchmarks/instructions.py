@@ -58,7 +58,13 @@ def count(script, tree, path):
                 "-c",
                 script,
             ],
-            env=os.environ | {"SCHEDPY_PELT_PATH": path, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"},
+            env=os.environ
+            | {
+                "SCHEDPY_PATH": path,
+                "SCHEDPY_PELT_PATH": path,
+                "PYTHONPATH": str(tree),
+                "PYTHONHASHSEED": "0",
+            },
             cwd=tree,  # Python looks there before it looks where PYTHONPATH says
             capture_output=True,
             text=True,

@@ -27,9 +27,8 @@ import numba_pelt as rule
 import numpy as np
 from scipy.signal import lfilter
 
-from schedpy import pelt, workload
+from schedpy import paths, pelt, workload
 
-PATH = "SCHEDPY_PELT_PATH"
 BOTH = ("util_avg", "load_avg")
 START = np.uint64(10**9)
 
@@ -45,26 +44,10 @@ TARGETS = {
 }
 
 
-def paths():
-    """The paths of this machine, the best first."""
-    one = np.zeros((2, 1), np.uint64)
-    found = []
-    for path in ("avx512", "avx2", "portable"):
-        try:
-            by_path(path, lambda: pelt.track(one, kernel="6.1", running=True))()
-        except ValueError:
-            continue
-        found.append(path)
-    return found
-
-
 def by_path(path, call):
     def run():
-        os.environ[PATH] = path
-        try:
+        with paths.using(path):
             return call()
-        finally:
-            del os.environ[PATH]
 
     return run
 
@@ -133,7 +116,7 @@ def one_call(now, running, fields):
         base = partial(rule.util_avg, now, running, *theirs.values())
     base()
     track = partial(pelt.track, now, kernel="6.1", running=running, fields=fields, out=ours)
-    for path in paths():
+    for path in paths.names():
         by_path(path, track)()
         for name in fields:
             assert np.array_equal(ours[name], theirs[name]), f"{name} by {path} is not numba's"
@@ -338,7 +321,7 @@ def main():
     options = parser.parse_args()
     rounds, n = (9, 2**18) if options.quick else (31, 2**20)
     rng = np.random.default_rng(1)
-    found, table = paths(), Table()
+    found, table = paths.names()[::-1], Table()
 
     print(f"{datetime.now(UTC):%Y-%m-%d}, {machine()}")
     print(f"{rounds} rounds of {n} events; ratio: median (middle half)\n")

@@ -14,13 +14,14 @@ PACKAGE = ROOT / "schedpy"
 
 #: Arrows point down: a part may import its own layer's list and nothing else of the package.
 FACES = {"clock", "stopwatch", "pelt", "em", "eas", "cpuidle"}
-LEAVES = {"kernel", "_coerce", "_files", "_tables", "_threads", "stats"}
+LEAVES = {"kernel", "paths", "_coerce", "_files", "_tables", "_threads", "stats"}
 BELOW_FACES = {"kernel", "_coerce", "_files", "_tables", "_threads", "_core"}
 ALLOWED = {
     "kernel": set(),
     "_coerce": set(),
     "_files": set(),
     "_threads": set(),
+    "paths": {"_core"},
     "_tables": set(),
     "stats": set(),
     **dict.fromkeys(FACES, BELOW_FACES | FACES),
@@ -172,7 +173,7 @@ def writable_symbols(compiler, source, folder):
     command = [
         *compiler,
         "-std=c11",
-        "-O1",
+        "-O0",
         "-fPIC",
         f"-I{ROOT / 'csrc'}",
         "-c",

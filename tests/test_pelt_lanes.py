@@ -15,7 +15,7 @@ from schedpy import _core, pelt
 FIELDS = pelt.STATE.names
 HISTORY = (*FIELDS, "load_now", "runnable_now", "util_now", "updated")
 FORMS = ("v4_12", "v4_13", "v4_14", "v4_15", "v5_1", "v5_7")
-PATHS = _core.pelt_paths()
+PATHS = _core.paths()
 
 
 # rows -> form, half-life, load_avg_max

@@ -73,6 +73,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, import_numpy },
 	{ Py_mod_exec, add_ufuncs },
 	{ Py_mod_exec, add_stopwatch },
+	{ Py_mod_exec, add_path },
 	{ Py_mod_exec, add_streams },
 	{ Py_mod_exec, add_entity },
 	{ Py_mod_exec, add_em },

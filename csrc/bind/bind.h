@@ -34,6 +34,7 @@ static inline bool has_type(PyArrayObject *array, int type)
 int add_entity(PyObject *module);
 int add_em(PyObject *module);
 int add_governors(PyObject *module);
+int add_path(PyObject *module);
 int add_placement(PyObject *module);
 int add_stopwatch(PyObject *module);
 int add_streams(PyObject *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The energy model: a table of performance states is a core dimension of gufuncs. */
-#include "bind.h"
+#include "em_search.h"
 
 #include "core/cpufreq.h"
 #include "core/em.h"
@@ -157,15 +157,23 @@ static void lut_entry_loop(char **args, const npy_intp *dimensions, const npy_in
 static void state_walk_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
 	const npy_intp count = dimensions[0], n = dimensions[1];
+	struct em_search search;
 	struct words words;
+	bool quick;
 
 	(void)data;
 	if (!words_open(&words, n, dimensions[2], steps[3], steps[4]))
 		return;
-	for (npy_intp i = 0; i < count; i++)
-		SET_S64(args[2] + i * steps[2],
-			em_state_walk_v5_0(table_at(&words, args[0] + i * steps[0]), (size_t)n,
-					   U64_AT(args[1] + i * steps[1])));
+	quick = is_for_many(count, steps[0]) && em_search_v5_0(&search, table_at(&words, args[0]), (size_t)n);
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && states_of_block(&search, args[1], steps[1], args[2], steps[2], i, end))
+			continue;
+		for (; i < end; i++)
+			SET_S64(args[2] + i * steps[2],
+				em_state_walk_v5_0(table_at(&words, args[0] + i * steps[0]), (size_t)n,
+						   U64_AT(args[1] + i * steps[1])));
+	}
 	words_close(&words);
 }
 
@@ -196,25 +204,42 @@ static void state_lut_loop(char **args, const npy_intp *dimensions, const npy_in
 }
 
 /* (n,5),(),(),()->(): table, scale_cpu, max_util, sum_util */
+static struct em_perf_domain domain_v5_0(struct words *words, char *const *args, const npy_intp *steps, npy_intp i)
+{
+	return (struct em_perf_domain){
+		.table = table_at(words, args[0] + i * steps[0]),
+		.nr_states = words->rows,
+		.scale_cpu = U64_AT(args[1] + i * steps[1]),
+	};
+}
+
 static void energy_walk_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
-	const npy_intp count = dimensions[0], n = dimensions[1];
+	const npy_intp count = dimensions[0];
+	struct em_search search;
 	struct words words;
+	bool quick = false;
 
 	(void)data;
-	if (!words_open(&words, n, dimensions[2], steps[5], steps[6]))
+	if (!words_open(&words, dimensions[1], dimensions[2], steps[5], steps[6]))
 		return;
-	for (npy_intp i = 0; i < count; i++) {
-		const struct em_perf_domain pd = {
-			.table = table_at(&words, args[0] + i * steps[0]),
-			.nr_states = (size_t)n,
-			.scale_cpu = U64_AT(args[1] + i * steps[1]),
-		};
+	if (is_for_many(count, steps[0] | steps[1])) {
+		const struct em_perf_domain pd = domain_v5_0(&words, args, steps, 0);
 
-		SET_U64(args[4] + i * steps[4],
-			em_cpu_energy_v5_0(&pd, U64_AT(args[2] + i * steps[2]),
-					   U64_AT(args[3] + i * steps[3]), false)
-				.energy);
+		quick = em_search_energy_v5_0(&search, &pd);
+	}
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && energies_of_block(&search, &args[2], &steps[2], args[4], steps[4], i, end))
+			continue;
+		for (; i < end; i++) {
+			const struct em_perf_domain pd = domain_v5_0(&words, args, steps, i);
+
+			SET_U64(args[4] + i * steps[4],
+				em_cpu_energy_v5_0(&pd, U64_AT(args[2] + i * steps[2]),
+						   U64_AT(args[3] + i * steps[3]), false)
+					.energy);
+		}
 	}
 	words_close(&words);
 }
@@ -306,62 +331,107 @@ static void change_capacity_loop(char **args, const npy_intp *dimensions, const 
 static void state_walk_v5_16_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
 	const npy_intp count = dimensions[0], n = dimensions[1];
+	struct em_search search;
 	struct words words;
+	bool quick;
 
 	(void)data;
 	if (!words_open(&words, n, dimensions[2], steps[4], steps[5]))
 		return;
-	for (npy_intp i = 0; i < count; i++)
-		SET_S64(args[3] + i * steps[3],
-			em_state_walk_v5_16(table_at(&words, args[0] + i * steps[0]), (size_t)n,
-					    U64_AT(args[1] + i * steps[1]), BOOL_AT(args[2] + i * steps[2])));
+	quick = is_for_many(count, steps[0] | steps[2]) &&
+		em_search_v5_16(&search, table_at(&words, args[0]), (size_t)n, BOOL_AT(args[2]));
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && states_of_block(&search, args[1], steps[1], args[3], steps[3], i, end))
+			continue;
+		for (; i < end; i++)
+			SET_S64(args[3] + i * steps[3],
+				em_state_walk_v5_16(table_at(&words, args[0] + i * steps[0]), (size_t)n,
+						    U64_AT(args[1] + i * steps[1]),
+						    BOOL_AT(args[2] + i * steps[2])));
+	}
 	words_close(&words);
+}
+
+/* (n,5), then from `first` on skip, min_ps, max_ps */
+static struct em_perf_domain domain_v6_9(struct words *words, char *const *args, const npy_intp *steps, int first,
+					 npy_intp i)
+{
+	return (struct em_perf_domain){
+		.table = table_at(words, args[0] + i * steps[0]),
+		.nr_states = words->rows,
+		.skip_inefficient = BOOL_AT(args[first] + i * steps[first]),
+		.min_ps = U64_AT(args[first + 1] + i * steps[first + 1]),
+		.max_ps = U64_AT(args[first + 2] + i * steps[first + 2]),
+	};
 }
 
 /* (n,5),(),(),(),()->(): table, utilisation, skip, min_ps, max_ps */
 static void state_walk_v6_9_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
-	const npy_intp count = dimensions[0], n = dimensions[1];
+	const npy_intp count = dimensions[0];
+	struct em_search search;
 	struct words words;
+	bool quick = false;
 
 	(void)data;
-	if (!words_open(&words, n, dimensions[2], steps[6], steps[7]))
+	if (!words_open(&words, dimensions[1], dimensions[2], steps[6], steps[7]))
 		return;
-	for (npy_intp i = 0; i < count; i++) {
-		const struct em_perf_domain pd = {
-			.table = table_at(&words, args[0] + i * steps[0]),
-			.nr_states = (size_t)n,
-			.skip_inefficient = BOOL_AT(args[2] + i * steps[2]),
-			.min_ps = U64_AT(args[3] + i * steps[3]),
-			.max_ps = U64_AT(args[4] + i * steps[4]),
-		};
+	if (is_for_many(count, steps[0] | steps[2] | steps[3] | steps[4])) {
+		const struct em_perf_domain pd = domain_v6_9(&words, args, steps, 2, 0);
 
-		SET_S64(args[5] + i * steps[5], em_state_walk_v6_9(&pd, U64_AT(args[1] + i * steps[1])));
+		quick = em_search_v6_9(&search, &pd);
+	}
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && states_of_block(&search, args[1], steps[1], args[5], steps[5], i, end))
+			continue;
+		for (; i < end; i++) {
+			const struct em_perf_domain pd = domain_v6_9(&words, args, steps, 2, i);
+
+			SET_S64(args[5] + i * steps[5], em_state_walk_v6_9(&pd, U64_AT(args[1] + i * steps[1])));
+		}
 	}
 	words_close(&words);
 }
 
 /* (n,5),(),(),(),(),()->(): table, scale_cpu, max_util, sum_util, allowed_cpu_cap, skip; data: for 32 bits */
+static struct em_perf_domain domain_v5_16(struct words *words, char *const *args, const npy_intp *steps, npy_intp i)
+{
+	struct em_perf_domain pd = domain_v5_0(words, args, steps, i);
+
+	pd.skip_inefficient = BOOL_AT(args[5] + i * steps[5]);
+	return pd;
+}
+
 static void energy_v5_16_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
-	const npy_intp count = dimensions[0], n = dimensions[1];
+	const npy_intp count = dimensions[0];
 	const bool long_32 = data != NULL;
+	struct em_search search;
 	struct words words;
+	bool quick = false;
 
-	if (!words_open(&words, n, dimensions[2], steps[7], steps[8]))
+	if (!words_open(&words, dimensions[1], dimensions[2], steps[7], steps[8]))
 		return;
-	for (npy_intp i = 0; i < count; i++) {
-		const struct em_perf_domain pd = {
-			.table = table_at(&words, args[0] + i * steps[0]),
-			.nr_states = (size_t)n,
-			.scale_cpu = U64_AT(args[1] + i * steps[1]),
-			.skip_inefficient = BOOL_AT(args[5] + i * steps[5]),
-		};
+	if (is_for_many(count, steps[0] | steps[1] | steps[4] | steps[5])) {
+		const struct em_perf_domain pd = domain_v5_16(&words, args, steps, 0);
 
-		SET_U64(args[6] + i * steps[6],
-			em_cpu_energy_v5_16(&pd, U64_AT(args[2] + i * steps[2]), U64_AT(args[3] + i * steps[3]),
-					    U64_AT(args[4] + i * steps[4]), long_32)
-				.energy);
+		quick = em_search_energy_v5_16(&search, &pd, U64_AT(args[4]), long_32);
+	}
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && energies_of_block(&search, &args[2], &steps[2], args[6], steps[6], i, end))
+			continue;
+		for (; i < end; i++) {
+			const struct em_perf_domain pd = domain_v5_16(&words, args, steps, i);
+
+			SET_U64(args[6] + i * steps[6],
+				em_cpu_energy_v5_16(&pd, U64_AT(args[2] + i * steps[2]),
+						    U64_AT(args[3] + i * steps[3]),
+						    U64_AT(args[4] + i * steps[4]), long_32)
+					.energy);
+		}
 	}
 	words_close(&words);
 }
@@ -369,25 +439,32 @@ static void energy_v5_16_loop(char **args, const npy_intp *dimensions, const npy
 /* (n,5),(),(),(),(),(),()->(): table, max_util, sum_util, allowed_cpu_cap, skip, min_ps, max_ps */
 static void energy_v6_9_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 {
-	const npy_intp count = dimensions[0], n = dimensions[1];
+	const npy_intp count = dimensions[0];
+	struct em_search search;
 	struct words words;
+	bool quick = false;
 
 	(void)data;
-	if (!words_open(&words, n, dimensions[2], steps[8], steps[9]))
+	if (!words_open(&words, dimensions[1], dimensions[2], steps[8], steps[9]))
 		return;
-	for (npy_intp i = 0; i < count; i++) {
-		const struct em_perf_domain pd = {
-			.table = table_at(&words, args[0] + i * steps[0]),
-			.nr_states = (size_t)n,
-			.skip_inefficient = BOOL_AT(args[4] + i * steps[4]),
-			.min_ps = U64_AT(args[5] + i * steps[5]),
-			.max_ps = U64_AT(args[6] + i * steps[6]),
-		};
+	if (is_for_many(count, steps[0] | steps[3] | steps[4] | steps[5] | steps[6])) {
+		const struct em_perf_domain pd = domain_v6_9(&words, args, steps, 4, 0);
 
-		SET_U64(args[7] + i * steps[7],
-			em_cpu_energy_v6_9(&pd, U64_AT(args[1] + i * steps[1]), U64_AT(args[2] + i * steps[2]),
-					   U64_AT(args[3] + i * steps[3]))
-				.energy);
+		quick = em_search_energy_v6_9(&search, &pd, U64_AT(args[3]));
+	}
+	for (npy_intp i = 0, end; i < count; i = end) {
+		end = block_end(i, count);
+		if (quick && energies_of_block(&search, &args[1], &steps[1], args[7], steps[7], i, end))
+			continue;
+		for (; i < end; i++) {
+			const struct em_perf_domain pd = domain_v6_9(&words, args, steps, 4, i);
+
+			SET_U64(args[7] + i * steps[7],
+				em_cpu_energy_v6_9(&pd, U64_AT(args[1] + i * steps[1]),
+						   U64_AT(args[2] + i * steps[2]),
+						   U64_AT(args[3] + i * steps[3]))
+					.energy);
+		}
 	}
 	words_close(&words);
 }

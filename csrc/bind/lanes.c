@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Streams side by side, where the arrays are such that the core can read them as they are. */
-#include <stdlib.h>
-
 #include "walk.h"
 
 /* A column that lanes can read as it is: one entry after the other, or one entry for all. */
@@ -24,13 +22,13 @@ static bool fits_lanes(const struct walk *walk)
 }
 
 pelt_lanes_fn *lanes_that_serve(const struct walk *walk, pelt_track_fn *track,
-				const struct pelt_params *params, int path)
+				const struct pelt_params *params, enum path path)
 {
 	const struct pelt_history wanted = history_from(walk, 0);
 
 	if (walk->index || walk->n == 0 || !fits_lanes(walk))
 		return NULL;
-	return pelt_lanes_for(track, params, &wanted, (enum pelt_path)path);
+	return pelt_lanes_for(track, params, &wanted, path);
 }
 
 static struct pelt_lane lane_from(const struct walk *walk)
@@ -94,48 +92,4 @@ int track_lanes(pelt_lanes_fn *lanes_fn, struct walk *walk, pelt_track_fn *track
 	}
 	PyEval_RestoreThread(thread);
 	return 0;
-}
-
-static int best_path(void)
-{
-	int path = PELT_PATHS - 1;
-
-	while (!pelt_path_works((enum pelt_path)path))
-		path--;
-	return path;
-}
-
-int lanes_path(const char *name)
-{
-	if (!name)
-		name = getenv("SCHEDPY_PELT_PATH");
-	if (!name || !*name)
-		return best_path();
-	for (int path = 0; path < PELT_PATHS; path++) {
-		if (strcmp(name, pelt_path_name((enum pelt_path)path)) == 0 &&
-		    pelt_path_works((enum pelt_path)path))
-			return path;
-	}
-	PyErr_Format(PyExc_ValueError, "this machine has no path %s", name);
-	return -1;
-}
-
-/* The paths of this machine by name, the one that is taken last. */
-PyObject *pelt_paths(PyObject *module, PyObject *none)
-{
-	PyObject *names = PyList_New(0);
-
-	(void)module;
-	(void)none;
-	for (int path = 0; names && path < PELT_PATHS; path++) {
-		PyObject *name;
-
-		if (!pelt_path_works((enum pelt_path)path))
-			continue;
-		name = PyUnicode_FromString(pelt_path_name((enum pelt_path)path));
-		if (!name || PyList_Append(names, name) < 0)
-			Py_CLEAR(names);
-		Py_XDECREF(name);
-	}
-	return names;
 }

@@ -8,6 +8,7 @@
  * is; any other is copied into scratch chunk by chunk, a broadcast one (stride
  * 0) is written there once and stays.
  */
+#include "path.h"
 #include "walk.h"
 
 #define CHUNK 512
@@ -95,7 +96,7 @@ static int track_interleaved(const struct pelt_interleaved *fast, struct walk *w
 }
 
 static int track_any(pelt_track_fn *track, struct walk *walk, const struct pelt_params *params,
-		     int path)
+		     enum path path)
 {
 	pelt_lanes_fn *const lanes = lanes_that_serve(walk, track, params, path);
 	const struct pelt_history wanted = history_from(walk, 0);
@@ -283,7 +284,7 @@ static int take_params(struct pelt_params *params, PyArrayObject *inverse)
 
 /*
  * (state, events, history, inverse, load_avg_max, update_threshold, index=None,
- * path=best): state is changed in place.
+ * path=the one taken): state is changed in place.
  */
 static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 {
@@ -299,7 +300,7 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O!OOO!IK|Oz", &PyArray_Type, &state, &events, &history,
 			      &PyArray_Type, &inverse, &load_avg_max, &threshold, &index, &name))
 		return NULL;
-	path = lanes_path(name);
+	path = name ? path_named(name) : (int)path_taken();
 	if (path < 0)
 		return NULL;
 	params.load_avg_max = load_avg_max;
@@ -310,7 +311,7 @@ static PyObject *track_arrays(pelt_track_fn *track, PyObject *args)
 		return NULL;
 	if (PyArray_SIZE(state) == 0)
 		Py_RETURN_NONE;
-	if (track_any(track, &walk, &params, path))
+	if (track_any(track, &walk, &params, (enum path)path))
 		return NULL;
 	Py_RETURN_NONE;
 }
@@ -367,7 +368,6 @@ PELT_FORMS(DEFINE_METHOD)
 static PyMethodDef methods[] = {
 	PELT_FORMS(LIST_METHOD)
 	{ "pelt_start_of_entities", start_of_entities, METH_VARARGS, NULL },
-	{ "pelt_paths", pelt_paths, METH_NOARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

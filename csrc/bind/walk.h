@@ -122,18 +122,10 @@ static inline int let_signals_in(PyThreadState **thread)
 	return 0;
 }
 
-/*
- * The path of that name; NULL: the one that SCHEDPY_PELT_PATH names, else the best of this
- * machine. -1 with an exception set if there is none such here.
- */
-int lanes_path(const char *name);
-
 /* Tracks several streams at once; false, and nothing is done, where lanes do not serve. */
 pelt_lanes_fn *lanes_that_serve(const struct walk *walk, pelt_track_fn *track,
-				const struct pelt_params *params, int path);
+				const struct pelt_params *params, enum path path);
 int track_lanes(pelt_lanes_fn *lanes, struct walk *walk, pelt_track_fn *track,
 		const struct pelt_params *params);
-
-PyObject *pelt_paths(PyObject *module, PyObject *none);
 
 #endif

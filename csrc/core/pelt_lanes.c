@@ -169,36 +169,6 @@ bool lane_takes_once(const struct pelt_lane *lane, enum lanes_era era,
 	       (!call->once.scale_cpu || *lane->ev.scale_cpu >> LANES_SCALE_BITS == 0);
 }
 
-const char *pelt_path_name(enum pelt_path path)
-{
-	switch (path) {
-	case PELT_PORTABLE:
-		return "portable";
-	case PELT_AVX2:
-		return "avx2";
-	case PELT_AVX512:
-		return "avx512";
-	default:
-		return "";
-	}
-}
-
-bool pelt_path_works(enum pelt_path path)
-{
-	switch (path) {
-	case PELT_PORTABLE:
-		return true;
-#if defined(__x86_64__)
-	case PELT_AVX2:
-		return __builtin_cpu_supports("avx2");
-	case PELT_AVX512:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-#endif
-	default:
-		return false;
-	}
-}
-
 /*
  * The lanes need half_life | 32, so that one table of 32 entries serves all, and load_avg_max well
  * above a window (a reciprocal has to be approximated from it) and below 2^16, with the sum of whole
@@ -239,18 +209,18 @@ static enum lanes_era era_of(pelt_track_fn *plain)
 }
 
 pelt_lanes_fn *pelt_lanes_for(pelt_track_fn *plain, const struct pelt_params *params,
-			      const struct pelt_history *history, enum pelt_path path)
+			      const struct pelt_history *history, enum path path)
 {
 	const enum lanes_era era = era_of(plain);
 	const bool load_avg = history->load_avg != NULL;
 
-	if (!takes_params(params) || !wants_averages_alone(history) || !pelt_path_works(path))
+	if (!takes_params(params) || !wants_averages_alone(history) || !path_works(path))
 		return NULL;
 	switch (path) {
 #if defined(__x86_64__)
-	case PELT_AVX2:
+	case PATH_AVX2:
 		return pelt_lanes_avx2(era, load_avg);
-	case PELT_AVX512:
+	case PATH_AVX512:
 		return pelt_lanes_avx512(era, load_avg);
 #endif
 	default:

@@ -2,19 +2,15 @@
 /*
  * The update of tasks (pelt.h) for several streams side by side, and for one
  * long stream cut into pieces that are: the same bits, faster.
- *
- * Which instructions serve is a matter of the machine and chosen at run time.
  */
 #ifndef SCHEDPY_PELT_LANES_H
 #define SCHEDPY_PELT_LANES_H
 
+#include "path.h"
 #include "pelt.h"
 
 /* So many streams are taken at once. */
 #define PELT_LANES 8
-
-/* The best last. */
-enum pelt_path { PELT_PORTABLE, PELT_AVX2, PELT_AVX512, PELT_PATHS };
 
 /* One stream: its state, its events (every column is there), and where its averages go; load_avg may be NULL. */
 struct pelt_lane {
@@ -45,15 +41,12 @@ struct pelt_lanes_call {
 typedef void pelt_lanes_fn(const struct pelt_lane *lanes, size_t count, size_t first, size_t n,
 			   const struct pelt_lanes_call *call);
 
-const char *pelt_path_name(enum pelt_path path);
-bool pelt_path_works(enum pelt_path path);
-
 /*
  * The function that gives what `plain` gives, or NULL where it serves itself: only tasks have one,
  * with a half-life of 8, 16 or 32 windows, averages refreshed as released,
  * and no other history than util_avg, or util_avg and load_avg.
  */
 pelt_lanes_fn *pelt_lanes_for(pelt_track_fn *plain, const struct pelt_params *params,
-			      const struct pelt_history *history, enum pelt_path path);
+			      const struct pelt_history *history, enum path path);
 
 #endif
