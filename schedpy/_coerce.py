@@ -102,8 +102,10 @@ _limits = cache(np.iinfo)
 
 
 def _check_range(array, name, low, high):
-    if array.size == 0 or array.dtype.kind == "b":
+    if array.size == 0:
         return
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
     if array.dtype.kind in "iu":
         limits = _limits(array.dtype)
         if low <= limits.min and limits.max <= high:

@@ -132,4 +132,12 @@ def test_bounds_choices_numbers_and_flags():
     with pytest.raises(ValueError, match=r"running\[0\] = 2"):
         as_bool([2], "running")
     assert as_bool([], "running").dtype == bool
+
+
+def test_bools_are_held_to_bounds_as_0_and_1():
+    with pytest.raises(ValueError, match=r"hz = 0: must be 1 \.\. 7"):
+        as_number(False, "hz", low=1, high=7)
+    with pytest.raises(ValueError, match=r"hz\[1\] = 1: must be 0 \.\. 0"):
+        as_int([False, True], "hz", low=0, high=0)
+    assert as_int([True, False], "hz", low=0, high=1).tolist() == [1, 0]
     assert _coerce.__all__
