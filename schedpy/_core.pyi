@@ -178,6 +178,21 @@ em_state_lut: np.ufunc
 em_cpu_energy_v5_0: np.ufunc
 em_cpu_energy_lut: np.ufunc
 
+# em: look-ups of states that no kernel has, over rows
+def em_halve(keys: np.ndarray, states: np.ndarray, requests: np.ndarray, found: np.ndarray, /) -> None: ...
+def em_make_bins(keys: np.ndarray, /) -> tuple[int, int, np.ndarray]: ...
+def em_bins(
+    keys: np.ndarray,
+    states: np.ndarray,
+    entries: np.ndarray,
+    shift: int,
+    steps: int,
+    requests: np.ndarray,
+    found: np.ndarray,
+    /,
+) -> None: ...
+def em_direct(entries: np.ndarray, utils: np.ndarray, found: np.ndarray, /) -> None: ...
+
 # cpuidle: a table is an array (n, 3) of int64: exit latency, target residency, polling; state is changed
 # in place, history filled
 IDLE_STATES_MAX: int

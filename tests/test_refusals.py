@@ -14,6 +14,7 @@ import pytest
 from schedpy import clock, cpuidle, eas, em, kernel, pelt, stats, stopwatch, workload
 
 MODEL = em.EnergyModel.load("pixel4")
+LITTLE = MODEL["little"]
 DOMAIN = {
     "name": "big",
     "cpus": [0],
@@ -155,6 +156,9 @@ CALLS = {
     em.PerfDomain: DOMAIN,
     em.EnergyModel: {"domains": MODEL.domains, "name": "mine", "source": "here"},
     em.EnergyModel.load: {"name_or_path": "pixel4", "unit": "bogo", "capacity": None},
+    LITTLE.lut: {"skip_inefficient": True, "variant": "bins", "kernel": "6.1"},
+    LITTLE.lut().state: {"request": 1},
+    LITTLE.lut().state_of_util: {"util": 1},
     eas.cpu_util: {
         "cpu": 0,
         "dst_cpu": 0,
@@ -202,9 +206,13 @@ NOT_CALLED = {
     cpuidle.Choices,
     eas.EffectiveUtil,
     eas.Placement,
+    em.Bins,
     em.Check,
+    em.Direct,
     em.Finding,
     em.Lut,
+    em.Search,
+    em.StateTable,
     kernel.Range,
     pelt.Constants,
     pelt.Swing,

@@ -77,6 +77,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, add_streams },
 	{ Py_mod_exec, add_entity },
 	{ Py_mod_exec, add_em },
+	{ Py_mod_exec, add_em_lut },
 	{ Py_mod_exec, add_placement },
 	{ Py_mod_exec, add_governors },
 #if PY_VERSION_HEX >= 0x030c0000

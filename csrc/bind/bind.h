@@ -33,6 +33,7 @@ static inline bool has_type(PyArrayObject *array, int type)
 /* What is no elementwise function: each adds its part to the module, 0 or -1 with an exception. */
 int add_entity(PyObject *module);
 int add_em(PyObject *module);
+int add_em_lut(PyObject *module);
 int add_governors(PyObject *module);
 int add_path(PyObject *module);
 int add_placement(PyObject *module);

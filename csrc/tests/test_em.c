@@ -2,6 +2,8 @@
 /* Energy model and placement without Python: a few known answers, and inputs that must not trap. */
 #include "check.h"
 #include "core/eas.h"
+#include "core/em_lut.h"
+#include "core/em_search.h"
 
 /* The vendor's model of the Pixel 4: kHz and mW. */
 static const u64 little_freq[] = { 300000,  403200,  499200,  576000,  672000,  768000,
@@ -39,6 +41,45 @@ static void build_lut(struct em_perf_domain *pd, u64 *entries)
 	for (size_t i = 0; i < pd->lut.nr_entries && i < MAX_BINS; i++)
 		entries[i] = em_lut_entry(pd->table, pd->nr_states, pd->lut.min_state,
 					  pd->lut.shift, i);
+}
+
+/* Where three ways lead to, for every request of a table with states closer than a bin of 2021. */
+static void check_look_ups(void)
+{
+	enum { STATES = 5, REQUESTS = 4 * EM_SEARCH_BLOCK + 3 };
+	static const u64 key[STATES] = { 20, 21, 22, 150, 151 };
+	static const uint16_t state[STATES] = { 0, 1, 2, 5, 9 };
+	uint16_t entries[EM_BINS_MAX];
+	u64 request[REQUESTS];
+	s64 found[REQUESTS];
+	struct em_bins bins = { .entries = entries, .shift = em_bins_shift(key, STATES) };
+
+	bins.nr_entries = em_bins_nr_entries(key, STATES, bins.shift);
+	bins.steps = em_bins_fill(key, STATES, bins.shift, entries, bins.nr_entries);
+	check("bins", bins.nr_entries, 132);
+	check("a bin per request needs no step", bins.steps, 0);
+	bins.shift = 6;
+	bins.nr_entries = em_bins_nr_entries(key, STATES, bins.shift);
+	bins.steps = em_bins_fill(key, STATES, bins.shift, entries, bins.nr_entries);
+	check("wide bins", bins.nr_entries, 3);
+	check("steps of wide bins", bins.steps, 3);
+	for (size_t i = 0; i < REQUESTS; i++)
+		request[i] = i;
+	for (int path = 0; path < PATHS; path++) {
+		if (!path_works((enum path)path))
+			continue;
+		em_halve_all(key, state, STATES, request, found, REQUESTS, (enum path)path);
+		for (size_t i = 0; i < REQUESTS; i++) {
+			size_t walked = 0;
+
+			while (walked + 1 < STATES && key[walked] < i)
+				walked++;
+			check("halves", em_halve(key, STATES, i), walked);
+			check("bins", em_bins_search(key, STATES, &bins, i), walked);
+			check("counted", (u64)found[i], state[walked]);
+		}
+	}
+	check("no state", em_halve(key, 0, 5) + em_bins_search(key, 0, &bins, 5) + em_direct(entries, 0, 5), 0);
 }
 
 static void check_tables(void)
@@ -171,6 +212,7 @@ static void check_nonsense(void)
 int main(void)
 {
 	check_tables();
+	check_look_ups();
 	check_phase_4();
 	check_phase_4_later();
 	check_nonsense();

@@ -9,17 +9,21 @@ on 5.12, which was never merged.
 from schedpy.em.check import Check, Finding
 from schedpy.em.domain import TABLE, UNITS, PerfDomain
 from schedpy.em.frequency import cpufreq_resolve, map_util_freq, map_util_perf
-from schedpy.em.lut import Lut
+from schedpy.em.lut import Bins, Direct, Lut, Search, StateTable
 from schedpy.em.model import EnergyModel
 
 __all__ = [
     "TABLE",
     "UNITS",
+    "Bins",
     "Check",
+    "Direct",
     "EnergyModel",
     "Finding",
     "Lut",
     "PerfDomain",
+    "Search",
+    "StateTable",
     "cpufreq_resolve",
     "map_util_freq",
     "map_util_perf",

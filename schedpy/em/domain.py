@@ -8,7 +8,7 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_bool, as_choice, as_int, as_number
-from schedpy.em.lut import Lut
+from schedpy.em.lut import VARIANTS, Served
 from schedpy.kernel import form
 
 __all__ = ["TABLE", "UNITS", "PerfDomain", "spans"]
@@ -38,8 +38,6 @@ _TABLES = {
 _WITHOUT_CAPACITY = ("v5.0", "v5.12")
 #: Forms of the energy that look for a performance instead of a frequency.
 _BY_PERFORMANCE = ("v6.9", "v6.13")
-#: A look-up table of more bins than this is refused; the patch has no limit.
-_MAX_ENTRIES = 2**24
 
 
 class PerfDomain:
@@ -224,29 +222,39 @@ class PerfDomain:
         # A power that leaves 64 bits is above every limit as it stands.
         return np.where(self.power < 2**53, self.power * np.uint64(1000), self.power)
 
-    def lut(self, skip_inefficient=True):
-        """The look-up table of the 2021 patch, on 5.12.
+    def lut(self, skip_inefficient=True, *, variant="patch", kernel="5.12"):
+        """A table from requests to states: that of the 2021 patch, on 5.12, or one that no kernel has.
 
         Parameters
         ----------
         skip_inefficient : bool
-            False: built without the detection of inefficient states, as in the measurement of the
-            mail of 28 April 2021.
+            Whether inefficient states are passed over. False, in the patch's table: built without their
+            detection, as in the measurement of the mail of 28 April 2021.
+        variant : {"patch", "bins", "search", "direct"}
+            "patch": bins of equal width. "bins": the same, right for states closer than a bin. "search": no
+            table, but a search without branches. "direct": the state of every utilisation.
+        kernel : str
+            Whose states, flags and mapping from utilisation to request: 5.0 .. 5.13, 5.16 .. 6.7 and 6.9 ..
+            7.3; 5.12 alone for the patch's.
 
         Returns
         -------
-        Lut
+        StateTable
+            `Lut`, `Bins`, `Search` or `Direct`. Its ``state`` serves requests, its ``state_of_util``
+            utilisations. All but `Lut` give the walk's state for every one of them, `Lut` where states are
+            at least a bin apart.
 
         Raises
         ------
         ValueError
-            5.12 does not register the states, or the table would have more than 2^24 bins.
+            The kernel does not register the states; the patch's table would have more than 2^24 bins; a
+            direct table of frequencies so high that the kernel's product leaves 64 bits below the capacity.
 
         Notes
         -----
-        A bin is the largest power of two not above the smallest distance of efficient states, at least
-        1024 kHz. The patch computes a bin's offset as an int, which overflows from 2^31 kHz on; here it has
-        64 bits.
+        A bin of the patch is the largest power of two not above the smallest distance of efficient states, at
+        least 1024 kHz. The patch computes a bin's offset as an int, which overflows from 2^31 kHz on; here it
+        has 64 bits.
 
         Examples
         --------
@@ -256,20 +264,15 @@ class PerfDomain:
         [5, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 14, 14, 15, 16, 17]
         >>> len(little.lut(skip_inefficient=False).entries)
         23
+        >>> [little.lut(variant=variant).nbytes for variant in ("patch", "bins", "search", "direct")]
+        [168, 178, 134, 406]
         """
-        words = _words(self.table(kernel="5.12"))
-        if not skip_inefficient:
-            words[:, -1] = 0
-        min_state, shift, count = map(int, _core.em_lut_shape(words))
-        if count > _MAX_ENTRIES:
-            raise ValueError(
-                f"domain {self.name!r}: the look-up table would have {count} bins of {1 << shift} kHz; "
-                f"at most {_MAX_ENTRIES} are built"
-            )
-        entries = _core.em_lut_entry(
-            words, np.uint64(min_state), np.uint64(shift), np.arange(count, dtype=np.uint64)
-        )
-        return Lut(shift, int(self.freq_khz[min_state]), int(self.freq_khz[-1]), entries.view(np.int64))
+        as_choice(variant, "variant", tuple(VARIANTS))
+        skip = bool(as_number(skip_inefficient, "skip_inefficient", low=0, high=1))
+        if variant == "patch":
+            form("em.lut", kernel)
+        served = Served.of(self, kernel, form("em.energy", kernel), _words(self.table(kernel=kernel)), skip)
+        return VARIANTS[variant](served)
 
     def get_efficient_state(self, freq_khz, *, kernel, method="walk", skip_inefficient=True):
         """The performance state that serves a frequency.
