@@ -377,3 +377,50 @@ def test_a_unit_is_never_converted_twice(tmp_path):
         path.write_text(f"unit = {odd}\n" + DOMAIN)
         with pytest.raises(ValueError, match=r"plain\.toml: unit = .*: must be one of mW, uW, bogo$"):
             em.EnergyModel.load(path, unit="mW")
+
+
+LIMITED = one(freq_khz=[1000, 1500, 2000], power=[1, 2, 3], unit="bogo")
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"freq_min_khz": 999}, r"^freq_min_khz = 999: must be the frequency of a state; nearest 1000$"),
+        ({"freq_max_khz": 1501}, r"^freq_max_khz = 1501: .* nearest 1500 and 2000$"),
+        ({"freq_max_khz": 2**64 - 1}, r"^freq_max_khz = 18446744073709551615: .* nearest 2000$"),
+        ({"freq_min_khz": -1}, r"^freq_min_khz = -1"),
+        ({"freq_min_khz": [1000, 1500]}, r"^freq_min_khz must be one integer"),
+        ({"freq_min_khz": 2000, "freq_max_khz": 1000}, r"^freq_max_khz = 1000: .* below freq_min_khz = 2000"),
+        ({"min_ps": 2, "freq_max_khz": 1000}, r"^freq_max_khz = 1000: must not be below min_ps = 2"),
+        ({"min_ps": 2, "max_ps": 1}, r"^max_ps = 1: must not be below min_ps = 2"),
+        ({"max_ps": 3}, r"^max_ps = 3: must be 0 .. 2"),
+        ({"max_ps": 1, "freq_max_khz": 1500}, r"^freq_max_khz: there is max_ps already"),
+    ],
+)
+def test_limits_that_no_kernel_sets_are_refused(limits, message):
+    """The kernel answers EINVAL to a frequency that is no state's and to an empty range."""
+    for call in (
+        lambda: LIMITED.energy(5, 5, kernel="7.3", **limits),
+        lambda: LIMITED.get_performance_state(5, kernel="7.3", **limits),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("name", ["min_ps", "max_ps", "freq_min_khz", "freq_max_khz"])
+def test_kernels_before_6_13_have_no_limits(name):
+    for kernel in ("6.1", "6.12"):
+        with pytest.raises(
+            ValueError, match=rf"^{name}: kernels from 6.13 on have performance limits, not {kernel}"
+        ):
+            LIMITED.energy(5, 5, kernel=kernel, **{name: 1})
+
+
+def test_a_change_of_capacity_before_6_9_is_refused():
+    for kernel in ("5.12", "6.1"):
+        with pytest.raises(ValueError, match=rf"^kernel = '{kernel}': em.change_capacity"):
+            LIMITED.energy(5, 5, kernel=kernel, capacity=512)
+    with pytest.raises(ValueError, match=r"^capacity = 0: must be 1 .. 1024"):
+        LIMITED.energy(5, 5, kernel="6.12", capacity=0)
+    with pytest.raises(ValueError, match=r"performs nothing of a capacity of 1 at 2000 kHz"):
+        LIMITED.energy(5, 5, kernel="6.12", capacity=1)

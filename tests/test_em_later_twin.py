@@ -89,3 +89,39 @@ def test_a_product_that_leaves_32_bits_is_why_32_bits_divide_first():
     assert whole == cost * total // capacity
     assert divided == cost // capacity * total
     assert divided < whole < 2**32
+
+
+@given(states(power=64_000_000), CAPACITY, CAPACITY, UTIL, UTIL, st.booleans())
+@example(([500_000, 1_000_000], [60, 130]), 1024, 100, 40, 60, True)
+def test_energy_by_a_table_whose_flags_are_stale(model, registered, new, max_util, sum_util, skip):
+    """A state once flagged is passed over, whatever it costs at the new capacity."""
+    freqs, powers = model
+    assume(freqs[0] * min(registered, new) >= freqs[-1])
+    pd = one(freqs, powers, registered, "uW")
+    costs = twin.costs_by_performance(freqs, powers, new)
+    before = twin.flags(twin.costs_by_performance(freqs, powers, registered))
+    flagged = [a or b for a, b in zip(before, twin.flags(costs), strict=True)]
+    util = min(max_util, new)
+    able = enumerate(performance >= util for performance in twin.performances(freqs, new))
+    state = twin.first(able, flagged, skip, len(freqs) - 1)
+    how = {"kernel": "6.12", "capacity": new, "skip_inefficient": skip}
+    assert pd.get_performance_state(util, **how) == state
+    assert pd.energy(max_util, sum_util, **how) == costs[state] * sum_util
+    assert pd.energy(max_util, sum_util, allowed_cpu_cap=2000, **how) == pd.energy(
+        max_util, sum_util, allowed_cpu_cap=2000, **how | {"kernel": "7.3"}
+    )
+
+
+@given(states(power=64_000_000), CAPACITY, UTIL, st.data())
+def test_limits_by_frequency_are_limits_by_state(model, capacity, util, data):
+    freqs, powers = model
+    assume(freqs[0] * capacity >= freqs[-1])
+    low = data.draw(st.integers(0, len(freqs) - 1))
+    high = data.draw(st.integers(low, len(freqs) - 1))
+    pd = one(freqs, powers, capacity, "uW")
+    by_state = {"kernel": "7.3", "min_ps": low, "max_ps": high}
+    by_freq = {"kernel": "7.3", "freq_min_khz": freqs[low], "freq_max_khz": freqs[high]}
+    mixed = {"kernel": "7.3", "min_ps": low, "freq_max_khz": freqs[high]}
+    for other in (by_freq, mixed):
+        assert pd.get_performance_state(util, **other) == pd.get_performance_state(util, **by_state)
+        assert pd.energy(util, util, **other) == pd.energy(util, util, **by_state)

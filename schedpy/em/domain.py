@@ -8,6 +8,7 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_bool, as_choice, as_int, as_number
+from schedpy.em.limits import performance_limits
 from schedpy.em.lut import VARIANTS, Served
 from schedpy.kernel import form
 
@@ -320,7 +321,18 @@ class PerfDomain:
             return _core.em_state_walk_v5_0(table, freq_khz)
         return _core.em_state_walk_v5_16(table, freq_khz, as_bool(skip_inefficient, "skip_inefficient"))
 
-    def get_performance_state(self, util, *, kernel, skip_inefficient=True, min_ps=None, max_ps=None):
+    def get_performance_state(
+        self,
+        util,
+        *,
+        kernel,
+        skip_inefficient=True,
+        capacity=None,
+        min_ps=None,
+        max_ps=None,
+        freq_min_khz=None,
+        freq_max_khz=None,
+    ):
         """The performance state that serves a utilisation, from 6.9 on.
 
         Parameters
@@ -331,8 +343,12 @@ class PerfDomain:
             6.9 .. 7.3.
         skip_inefficient : bool
             Whether inefficient states are passed over.
+        capacity : int, optional
+            The CPUs' capacity has changed to this after registration; see `table`.
         min_ps, max_ps : int, optional
             From 6.13 on: the lowest and the highest state allowed. None: all.
+        freq_min_khz, freq_max_khz : int, optional
+            The same by frequency, which must be a state's: the kernel answers EINVAL to any other.
 
         Returns
         -------
@@ -341,7 +357,8 @@ class PerfDomain:
 
         Notes
         -----
-        em_pd_get_efficient_state() of include/linux/energy_model.h.
+        em_pd_get_efficient_state() of include/linux/energy_model.h and em_update_performance_limits() of
+        kernel/power/energy_model.c.
 
         Examples
         --------
@@ -349,26 +366,22 @@ class PerfDomain:
         >>> little = em.EnergyModel.load("pixel4")["little"]
         >>> little.get_performance_state([0, 100, 1024], kernel="6.12").tolist()
         [5, 5, 17]
+        >>> int(little.get_performance_state(1024, kernel="7.3", freq_max_khz=1_478_400))
+        13
         """
         util = as_int(util, "util", np.uint64)
-        kind, table, _ = self._method(kernel, "walk", skip_inefficient)
+        kind, table, _ = self._method(kernel, "walk", skip_inefficient, capacity)
         if kind not in _BY_PERFORMANCE:
             raise ValueError(f"kernel = {kernel!r}: it looks for a frequency; see get_efficient_state")
-        limits = self._limits(kind, kernel, min_ps, max_ps)
+        limits = performance_limits(
+            self.freq_khz,
+            kernel,
+            min_ps=min_ps,
+            max_ps=max_ps,
+            freq_min_khz=freq_min_khz,
+            freq_max_khz=freq_max_khz,
+        )
         return _core.em_state_walk_v6_9(table, util, as_bool(skip_inefficient, "skip_inefficient"), *limits)
-
-    def _limits(self, kind, kernel, min_ps, max_ps):
-        """The range of states allowed."""
-        last = self.freq_khz.size - 1
-        if kind != "v6.13":
-            for name, value in (("min_ps", min_ps), ("max_ps", max_ps)):
-                if value is not None:
-                    raise ValueError(f"{name}: kernels from 6.13 on have performance limits, not {kernel}")
-        min_ps = 0 if min_ps is None else as_number(min_ps, "min_ps", low=0, high=last)
-        max_ps = last if max_ps is None else as_number(max_ps, "max_ps", low=0, high=last)
-        if min_ps > max_ps:
-            raise ValueError(f"max_ps = {max_ps}: must not be below min_ps = {min_ps}")
-        return np.uint64(min_ps), np.uint64(max_ps)
 
     def get_efficient_freq(self, freq_khz, *, skip_inefficient=True):
         """What the 2021 patch makes of schedutil's request, on 5.12.
@@ -437,8 +450,11 @@ class PerfDomain:
         method="walk",
         skip_inefficient=True,
         allowed_cpu_cap=None,
+        capacity=None,
         min_ps=None,
         max_ps=None,
+        freq_min_khz=None,
+        freq_max_khz=None,
         long_bits=64,
     ):
         """Estimated energy of the domain.
@@ -456,7 +472,10 @@ class PerfDomain:
             As in `get_efficient_state`.
         allowed_cpu_cap : array_like of int, optional
             From 5.16 on: what the CPUs may deliver, the capacity less pressure. None: the capacity.
-        min_ps, max_ps
+        capacity : int, optional
+            From 6.9 on: the CPUs' capacity has changed to this after registration, and with it the table;
+            states flagged before stay flagged. See `table`.
+        min_ps, max_ps, freq_min_khz, freq_max_khz
             As in `get_performance_state`.
         long_bits : {64, 32}
             The width of an unsigned long; 32 for 5.19 .. 6.7, where the cost is divided first. Without the
@@ -490,9 +509,16 @@ class PerfDomain:
         """
         max_util = as_int(max_util, "max_util", np.uint64)
         sum_util = as_int(sum_util, "sum_util", np.uint64)
-        kind, table, lut = self._method(kernel, method, skip_inefficient)
-        limits = self._limits(kind, kernel, min_ps, max_ps)
-        capacity = np.uint64(self.capacity)
+        kind, table, lut = self._method(kernel, method, skip_inefficient, capacity)
+        limits = performance_limits(
+            self.freq_khz,
+            kernel,
+            min_ps=min_ps,
+            max_ps=max_ps,
+            freq_min_khz=freq_min_khz,
+            freq_max_khz=freq_max_khz,
+        )
+        capacity = np.uint64(self.capacity if capacity is None else capacity)
         if as_number(long_bits, "long_bits") not in (32, 64):
             raise ValueError(f"long_bits = {long_bits}: must be 32 or 64")
         if long_bits == 32:
@@ -514,13 +540,13 @@ class PerfDomain:
         compute = _core.em_cpu_energy_v5_19_32bit if long_bits == 32 else _core.em_cpu_energy_v5_16
         return compute(table, capacity, max_util, sum_util, allowed, skip)
 
-    def _method(self, kernel, method, skip_inefficient):
+    def _method(self, kernel, method, skip_inefficient, capacity=None):
         """The form, the states as words, and what the look-up gufuncs take of the table of 2021, or None."""
         as_choice(method, "method", ("walk", "lut"))
         if method == "lut":
             form("em.lut", kernel)
         kind = form("em.energy", kernel)
-        table = _words(self.table(kernel=kernel))
+        table = _words(self.table(kernel=kernel, capacity=capacity))
         if method == "walk":
             return kind, table, None
         lut = self.lut(skip_inefficient=skip_inefficient)
