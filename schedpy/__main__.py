@@ -32,7 +32,7 @@ def reproduce(commands):
         "notebooks",
         nargs="*",
         metavar="NOTEBOOK.py",
-        help="run these (default: the three of the source tree)",
+        help="run these (default: the four of the source tree)",
     )
 
     def run(arguments):

@@ -16,7 +16,7 @@ from schedpy._files import written_whole
 
 __all__ = ["MEASUREMENTS", "VERDICT_COLUMNS", "NotebookError", "Report", "build", "save", "table"]
 
-MEASUREMENTS = ("01_pixel4_phases", "02_pelt_error", "03_idle_clock")
+MEASUREMENTS = ("01_pixel4_phases", "02_pelt_error", "03_idle_clock", "04_platforms")
 VERDICT_COLUMNS = ("mail", "what", "published", "ours", "verdict", "why")
 
 
@@ -104,7 +104,7 @@ class Report:
 
 
 def _sources(notebooks):
-    """The notebooks to run: those given, or the three in the source tree."""
+    """The notebooks to run: those given, or the four in the source tree."""
     if notebooks is None:
         folder = Path(__file__).parents[2] / "notebooks"
         notebooks = [folder / f"{name}.py" for name in MEASUREMENTS]
@@ -158,7 +158,7 @@ def build(out="build/report", *, notebooks: Iterable | None = None, write_notebo
     out : path
         The report's folder; it must be missing, empty, or an earlier report.
     notebooks : paths, optional
-        Percent-format ``.py`` sources; by default the three of the source tree.
+        Percent-format ``.py`` sources; by default the four of the source tree.
     write_notebooks : bool
         Also write each executed notebook as ``.ipynb`` beside its source.
     progress : bool
