@@ -255,3 +255,65 @@ def test_pressure_above_a_capacity_is_refused_where_it_counts():
     same = np.broadcast_to(cpus[2, 5:6], (4, 8))
     with pytest.raises(ValueError, match=r"^cpus pressure\[0, 0\] = 872: must be at most 261$"):
         eas.find_energy_efficient_cpu(PIXEL4, task, same, kernel="6.1")
+
+
+def test_no_value_out_of_range_slips_through():
+    """The core looks at every case in one pass: each field, each kernel, wherever the value is."""
+    task, cpus = many(9)
+    cpus["pressure"] = cpus["capacity_of"]
+    for kernel in ("5.12", "5.13", "6.1", "6.12", "7.3"):
+        for threads in (1, 2):
+            how = {"kernel": kernel, "threads": threads}
+            eas.find_energy_efficient_cpu(PIXEL4, task, cpus, **how)
+            for field, high in (("prev_cpu", 7), ("uclamp_min", 1024), ("uclamp_max", 1024)):
+                for at in (0, 4, 8):
+                    wrong = task.copy()
+                    wrong[field][at] = high + 1
+                    message = rf"^task {field}\[{at}\] = {high + 1}: must be 0 .. {high}$"
+                    with pytest.raises(ValueError, match=message):
+                        eas.find_energy_efficient_cpu(PIXEL4, wrong, cpus, **how)
+            for field, high in (("uclamp_min", 1024), ("uclamp_max", 1024), ("pressure", None)):
+                for at in ((0, 0), (4, 6), (8, 7)):
+                    wrong = cpus.copy()
+                    most = int(cpus["capacity_of"][at]) if high is None else high
+                    wrong[field][at] = most + 1
+                    if high is None and kernel.startswith("5"):
+                        eas.find_energy_efficient_cpu(PIXEL4, task, wrong, **how)
+                        continue
+                    message = rf"^cpus {field}\[{at[0]}, {at[1]}\] = {most + 1}: must be "
+                    with pytest.raises(ValueError, match=message):
+                        eas.find_energy_efficient_cpu(PIXEL4, task, wrong, **how)
+
+
+def test_a_row_of_cpus_for_many_tasks_is_looked_at_too():
+    task, cpus = many(9)
+    cpus["uclamp_max"][3, 5] = 2000
+    with pytest.raises(ValueError, match=r"^cpus uclamp_max\[5\] = 2000"):
+        eas.find_energy_efficient_cpu(PIXEL4, task, cpus[3], kernel="6.1")
+    eas.find_energy_efficient_cpu(PIXEL4, task, cpus[2], kernel="6.1")
+    rows = np.broadcast_to(cpus[2:4, np.newaxis], (2, 9, 8))
+    with pytest.raises(ValueError, match=r"^cpus uclamp_max\[1, 0, 5\] = 2000"):
+        eas.find_energy_efficient_cpu(PIXEL4, task, rows, kernel="6.1")
+
+
+def test_a_range_is_refused_before_the_end_of_the_patchs_table_is():
+    close = em.PerfDomain("a", [0], [1_000_000, 1_000_300, 1_001_000], [1, 2, 3], unit="mW", capacity=1024)
+    model = em.EnergyModel([close])
+    task = eas.task(util_avg=[818, 1])
+    task["uclamp_max"][1] = 1025
+    with pytest.raises(ValueError, match=r"^task uclamp_max\[1\] = 1025"):
+        eas.find_energy_efficient_cpu(model, task, eas.idle_cpus(model), kernel="5.12", method="lut")
+
+
+def test_ranges_of_no_case_are_looked_at():
+    task = eas.task(util_avg=5)
+    task["uclamp_max"] = 1025
+    with pytest.raises(ValueError, match=r"^task uclamp_max = 1025"):
+        eas.find_energy_efficient_cpu(PIXEL4, task, eas.idle_cpus(PIXEL4, 0), kernel="5.12")
+
+
+def test_timings_look_at_ranges_first():
+    task = eas.task(util_avg=[5, 6])
+    task["uclamp_min"][1] = 1025
+    with pytest.raises(ValueError, match=r"^task uclamp_min\[1\] = 1025"):
+        eas.time_placements(PIXEL4, task, eas.idle_cpus(PIXEL4), kernel="5.12", arms=("walk",))

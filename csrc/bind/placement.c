@@ -50,23 +50,24 @@ enum { CHUNK = 4096 };
 
 typedef s64 place_function(const struct eas_case *c, struct eas_log *log);
 
-static const struct {
+static const struct form {
 	const char *name;
 	place_function *place;
+	bool pressure;		/* is looked at */
 } forms[] = {
-	{ "v5.12-walk", find_energy_efficient_cpu_v5_12 },
-	{ "v5.12-lut", find_energy_efficient_cpu_lut_v5_12 },
-	{ "v5.13-walk", find_energy_efficient_cpu_v5_13 },
-	{ "v6.1-walk", find_energy_efficient_cpu_v6_1 },
-	{ "v6.12-walk", find_energy_efficient_cpu_v6_12 },
-	{ "v7.3-walk", find_energy_efficient_cpu_v6_12 },
+	{ "v5.12-walk", find_energy_efficient_cpu_v5_12, false },
+	{ "v5.12-lut", find_energy_efficient_cpu_lut_v5_12, false },
+	{ "v5.13-walk", find_energy_efficient_cpu_v5_13, false },
+	{ "v6.1-walk", find_energy_efficient_cpu_v6_1, true },
+	{ "v6.12-walk", find_energy_efficient_cpu_v6_12, true },
+	{ "v7.3-walk", find_energy_efficient_cpu_v6_12, true },
 };
 
-static place_function *find_form(const char *name)
+static const struct form *find_form(const char *name)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		if (strcmp(forms[i].name, name) == 0)
-			return forms[i].place;
+			return &forms[i];
 	}
 	PyErr_Format(PyExc_ValueError, "no placement form %s", name);
 	return NULL;
@@ -81,9 +82,50 @@ static void read_case(struct eas_case *c, char *const *p)
 	c->overutilized = BOOL_AT(p[OVERUTILIZED]);
 }
 
+/* What the values of a case must not be above. A CPU has no more pressure than capacity, one of no domain has none. */
+struct ranges {
+	u64 pressure[64];
+	const struct eas_cpu *seen;	/* CPUs that are in range: a row may serve many cases */
+};
+
+enum { UCLAMP_MOST = 1024 };
+
+static void open_ranges(struct ranges *ranges, const struct eas_case *c, bool pressure)
+{
+	ranges->seen = NULL;
+	for (size_t cpu = 0; cpu < 64; cpu++)
+		ranges->pressure[cpu] = pressure ? 0 : UINT64_MAX;
+	for (size_t d = 0; pressure && d < c->nr_domains; d++) {
+		for (size_t cpu = 0; cpu < 64; cpu++) {
+			if (has_cpu(c->domains[d].cpus, cpu))
+				ranges->pressure[cpu] = c->domains[d].scale_cpu;
+		}
+	}
+}
+
+/*
+ * Looked at just before the placement, which reads the same lines of memory. The face then finds out which
+ * value it was, and says so.
+ */
+static bool is_in_range(struct ranges *ranges, const struct eas_case *c)
+{
+	bool bad = c->task->prev_cpu >= c->nr_cpus || c->task->uclamp_min > UCLAMP_MOST ||
+		   c->task->uclamp_max > UCLAMP_MOST;
+
+	if (c->cpus != ranges->seen) {
+		for (size_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+			const struct eas_cpu *rq = &c->cpus[cpu];
+
+			bad |= (rq->uclamp_min > UCLAMP_MOST) | (rq->uclamp_max > UCLAMP_MOST) |
+			       (rq->pressure > ranges->pressure[cpu & 63]);
+		}
+		ranges->seen = c->cpus;
+	}
+	return !bad;
+}
+
 static void place_one(struct eas_case *c, place_function *place, char *const *p, struct eas_log *log)
 {
-	read_case(c, p);
 	log->calls = (struct eas_call *)p[CALLS];
 	log->count = 0;
 	SET_S64(p[TARGET], place(c, log));
@@ -93,11 +135,12 @@ static void place_one(struct eas_case *c, place_function *place, char *const *p,
 }
 
 /*
- * All cases of an iterator. Stops at the first that leaves the look-up table.
+ * All cases of an iterator. Stops at the first that leaves the look-up table, or is out of range.
  * Returns how many are done, -1 with an exception.
  */
-static npy_intp place_all(NpyIter *iter, struct eas_case *c, place_function *place, struct eas_log *log)
+static npy_intp place_all(NpyIter *iter, struct eas_case *c, const struct form *form, struct eas_log *log)
 {
+	struct ranges ranges;
 	NpyIter_IterNextFunc *next = NpyIter_GetIterNext(iter, NULL);
 	char **pointers = NpyIter_GetDataPtrArray(iter);
 	const npy_intp *strides = NpyIter_GetInnerStrideArray(iter);
@@ -107,6 +150,7 @@ static npy_intp place_all(NpyIter *iter, struct eas_case *c, place_function *pla
 
 	if (!next)
 		return -1;
+	open_ranges(&ranges, c, form->pressure);
 	state = PyEval_SaveThread();
 	do {
 		const npy_intp count = *size;
@@ -114,7 +158,10 @@ static npy_intp place_all(NpyIter *iter, struct eas_case *c, place_function *pla
 
 		memcpy(p, pointers, sizeof(p));
 		for (npy_intp i = 0; i < count; i++) {
-			place_one(c, place, p, log);
+			read_case(c, p);
+			if (!is_in_range(&ranges, c))
+				goto out;
+			place_one(c, form->place, p, log);
 			if (log->past_end)
 				goto out;
 			done++;
@@ -137,7 +184,8 @@ out:
 /*
  * place(form, model, nr_cpus, task, cpus, domain_mask, uclamp_used, overutilized, target, count,
  * calls): arrays of one shape; cpus and calls are views of the first of the elements that a case
- * has in a row. None, or (case, domain, frequency) of a look-up that leaves the table.
+ * has in a row. None, or (case, domain, frequency) of a look-up that leaves the table; domain -1: a value of
+ * this case is out of range.
  */
 static PyObject *py_place(PyObject *module, PyObject *args)
 {
@@ -148,10 +196,10 @@ static PyObject *py_place(PyObject *module, PyObject *args)
 	struct em_perf_domain *domains;
 	struct eas_case c = { 0 };
 	struct eas_log log = { 0 };
-	place_function *place;
+	const struct form *form;
 	Py_ssize_t nr_cpus;
+	npy_intp done, cases;
 	NpyIter *iter;
-	npy_intp done;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "sO!nO!O!O!O!O!O!O!O!", &name, &PyTuple_Type, &model, &nr_cpus,
@@ -160,8 +208,8 @@ static PyObject *py_place(PyObject *module, PyObject *args)
 			      &operands[OVERUTILIZED], &PyArray_Type, &operands[TARGET], &PyArray_Type,
 			      &operands[COUNT], &PyArray_Type, &operands[CALLS]))
 		return NULL;
-	place = find_form(name);
-	if (!place)
+	form = find_form(name);
+	if (!form)
 		return NULL;
 	for (int k = 0; k < NR_OPERANDS; k++)
 		flags[k] = k < TARGET ? NPY_ITER_READONLY : NPY_ITER_WRITEONLY;
@@ -174,10 +222,13 @@ static PyObject *py_place(PyObject *module, PyObject *args)
 		c.domains = domains;
 		c.nr_domains = (size_t)PyTuple_GET_SIZE(model);
 		c.nr_cpus = (size_t)nr_cpus;
-		done = NpyIter_GetIterSize(iter) ? place_all(iter, &c, place, &log) : 0;
+		cases = NpyIter_GetIterSize(iter);
+		done = cases ? place_all(iter, &c, form, &log) : 0;
 		if (done >= 0 && log.past_end)
 			result = Py_BuildValue("nnK", (Py_ssize_t)done, (Py_ssize_t)log.past_end_domain,
 					       (unsigned long long)log.past_end_freq);
+		else if (done >= 0 && done < cases)
+			result = Py_BuildValue("nni", (Py_ssize_t)done, (Py_ssize_t)-1, 0);
 		else if (done >= 0)
 			result = Py_NewRef(Py_None);
 	}

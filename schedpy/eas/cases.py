@@ -6,7 +6,7 @@ import numpy as np
 from schedpy._coerce import as_array, as_bool, as_int, as_shape
 from schedpy.em import EnergyModel
 
-__all__ = ["CALL", "CPU", "TASK", "core_model", "idle_cpus", "operands", "task", "without_repeats"]
+__all__ = ["CALL", "CPU", "TASK", "core_model", "idle_cpus", "operands", "refuse_out_of_range", "task"]
 
 _EVERYWHERE = 2**64 - 1
 
@@ -139,14 +139,13 @@ def core_model(model, kernel, method, skip_inefficient):
 
 
 def operands(model, task, cpus, domain_mask, uclamp_used, overutilized):
-    """What a case reads, as arrays of one shape; of cpus the first one of each case."""
+    """What a case reads, as arrays of one shape, ranges not looked at; of cpus the first one of each case."""
     task = _as_struct(task, "task", TASK)
     cpus = _as_struct(cpus, "cpus", CPU)
     if cpus.ndim == 0 or cpus.shape[-1] != model.nr_cpus:
         raise ValueError(
             f"cpus has shape {cpus.shape}: its last dimension must be the {model.nr_cpus} CPUs of the model"
         )
-    as_int(without_repeats(task["prev_cpu"]), "task prev_cpu", np.uint64, high=model.nr_cpus - 1)
     if cpus.strides[-1] != CPU.itemsize:
         cpus = np.ascontiguousarray(cpus)
     named = {
@@ -158,6 +157,31 @@ def operands(model, task, cpus, domain_mask, uclamp_used, overutilized):
     }
     shape = _broadcast(named)
     return tuple(np.broadcast_to(operand, shape) for operand in named.values()), shape
+
+
+def refuse_out_of_range(model, task, cpus, *, pressure):
+    """The first value that is out of range: of task or cpus, as they were given; a pass for every field.
+
+    The core looks as well, at every case just before it places it, in one pass; it does not say which value.
+    """
+    task, cpus = _as_struct(task, "task", TASK), _as_struct(cpus, "cpus", CPU)
+    for name, array in (("task", task), ("cpus", cpus)):
+        for field, high in _HIGH.items():
+            as_int(without_repeats(array[field]), f"{name} {field}", np.uint64, high=high)
+    as_int(without_repeats(task["prev_cpu"]), "task prev_cpu", np.uint64, high=model.nr_cpus - 1)
+    if pressure:
+        _refuse_pressure(model, cpus)
+
+
+def _refuse_pressure(model, cpus):
+    """No CPU has less than no capacity left."""
+    pressure = without_repeats(cpus["pressure"])
+    capacity = idle_cpus(model)["capacity_of"]
+    over = pressure > capacity
+    if over.any():
+        at = [int(i) for i in np.unravel_index(int(np.argmax(over)), over.shape)]
+        value = np.broadcast_to(pressure, over.shape)[tuple(at)]
+        raise ValueError(f"cpus pressure{at} = {value}: must be at most {capacity[at[-1]]}")
 
 
 def _broadcast(named):
@@ -185,8 +209,6 @@ def _as_struct(x, name, dtype):
                 else as_int(array[field], label, np.uint64)
             )
         array = converted
-    for field, high in _HIGH.items():
-        as_int(without_repeats(array[field]), f"{name} {field}", np.uint64, high=high)
     return array
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from schedpy import _core
 from schedpy._coerce import as_choice, as_choices, as_int, as_number
 from schedpy._threads import in_threads
-from schedpy.eas.cases import CALL, core_model, idle_cpus, operands, without_repeats
+from schedpy.eas.cases import CALL, core_model, operands, refuse_out_of_range
 from schedpy.kernel import form
 
 __all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
@@ -123,20 +123,24 @@ def find_energy_efficient_cpu(
     reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
     if kind in _CALLER_LOOKS_AT_OVERUTILIZED and reads[-1].any():
         raise ValueError(f"overutilized: from 6.12 on the caller looks at it, not kernel {kernel}")
-    if kind not in _WITHOUT_PRESSURE:
-        _refuse_pressure(model, cpus)
     threads = as_number(threads, "threads", low=1)
     calls = np.empty((*shape, _core.EAS_CALLS_PER_DOMAIN * len(domains)), dtype=CALL)
     target = np.empty(shape, dtype=np.int64)
     count = np.empty(shape, dtype=np.int64)
     reads += (target, count, calls[..., 0])
 
+    def refuse_range():
+        refuse_out_of_range(model, task, cpus, pressure=kind not in _WITHOUT_PRESSURE)
+
     def place(part):
         mine = tuple(operand[part] if part else operand for operand in reads)
         past_end = _core.place(f"{kind}-{method}", domains, model.nr_cpus, *mine)
         if past_end is not None:
+            refuse_range()
             _refuse_past_end(model, past_end, mine[0].shape, part)
 
+    if target.size == 0:
+        refuse_range()  # There is no case in which the core would see it.
     in_threads(place, shape, threads, pieces=max(threads, -(-target.size // _PIECE)))
     return Placement(
         target[()], calls[["domain", "dst_cpu", "energy"]], count[()], np.asarray(calls["state"])
@@ -190,6 +194,7 @@ def time_placements(
     _form(kernel, "lut")
     domains = core_model(model, kernel, "lut", skip_inefficient)
     reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
+    refuse_out_of_range(model, task, cpus, pressure=False)
     if len(shape) != 1:
         raise ValueError(f"the cases have shape {shape}: must be one dimension")
     order = _order(order, shape[0], len(arms))
@@ -209,17 +214,6 @@ def time_placements(
     by_lut = np.array([arm == "lut" for arm in arms])
     _core.time_placements(*(domains, model.nr_cpus, *reads, by_lut, order, ticks))
     return ticks
-
-
-def _refuse_pressure(model, cpus):
-    """No CPU has less than no capacity left."""
-    pressure = without_repeats(np.asarray(cpus)["pressure"])
-    capacity = idle_cpus(model)["capacity_of"]
-    over = pressure > capacity
-    if over.any():
-        at = [int(i) for i in np.unravel_index(int(np.argmax(over)), over.shape)]
-        value = np.broadcast_to(pressure, over.shape)[tuple(at)]
-        raise ValueError(f"cpus pressure{at} = {value}: must be at most {capacity[at[-1]]}")
 
 
 def _refuse_past_end(model, past_end, shape, part):
