@@ -94,6 +94,7 @@ class PerfDomain:
             )
         self._unit = as_choice(unit, "unit", UNITS)
         self._capacity = as_number(capacity, "capacity", low=1, high=1024)
+        self._made = {}
 
     @property
     def name(self):
@@ -540,13 +541,24 @@ class PerfDomain:
         compute = _core.em_cpu_energy_v5_19_32bit if long_bits == 32 else _core.em_cpu_energy_v5_16
         return compute(table, capacity, max_util, sum_util, allowed, skip)
 
+    def _states(self, kernel):
+        """The table as the core takes it, made once for each form."""
+        kind = form("em.table", kernel)
+        if kind not in self._made:
+            self._made[kind] = _words(self.table(kernel=kernel))
+            self._made[kind].flags.writeable = False
+        return self._made[kind]
+
     def _method(self, kernel, method, skip_inefficient, capacity=None):
         """The form, the states as words, and what the look-up gufuncs take of the table of 2021, or None."""
         as_choice(method, "method", ("walk", "lut"))
         if method == "lut":
             form("em.lut", kernel)
         kind = form("em.energy", kernel)
-        table = _words(self.table(kernel=kernel, capacity=capacity))
+        if capacity is None:
+            table = self._states(kernel)
+        else:
+            table = _words(self.table(kernel=kernel, capacity=capacity))
         if method == "walk":
             return kind, table, None
         lut = self.lut(skip_inefficient=skip_inefficient)
