@@ -15,18 +15,38 @@ import numpy as np
 import pandas as pd
 
 from schedpy import clock, stopwatch
-from schedpy._coerce import as_int
+from schedpy._coerce import as_int, as_number
+from schedpy.lab.idle_costs import costs, times_in_states
+from schedpy.lab.idle_draws import MIXES, Exponential, Interrupts, LogUniform, Timer
+from schedpy.lab.idle_flips import bands, changes, flips, near_thresholds, over_tables
+from schedpy.lab.idle_runs import PLATFORMS
+from schedpy.lab.idle_snooze import snooze
 
 __all__ = [
     "ASYMPTOTE_PCT",
     "FUNCTIONS",
+    "MIXES",
+    "PLATFORMS",
+    "Exponential",
+    "Interrupts",
+    "LogUniform",
+    "Timer",
+    "bands",
     "beside_mail",
     "by_decade",
+    "changes",
     "conversion_table",
     "conversions",
+    "costs",
     "deviation",
+    "flips",
+    "history",
+    "near_thresholds",
+    "over_tables",
     "published",
+    "snooze",
     "stddev_bound",
+    "times_in_states",
     "verdicts",
 ]
 
@@ -68,12 +88,41 @@ def published():
     return table[["mail", "what", "published", "value", "unit", "quote", "source"]]
 
 
-def _check_columns(table, *names):
+def history(ns=4_000_000):
+    """What the kernel measured idles with before the mail, by it and since, and what it made of the ns.
+
+    Parameters
+    ----------
+    ns : int
+        An idle.
+
+    Returns
+    -------
+    DataFrame
+        ``kernels``, ``clock``, ``residency`` (a conversion as `schedpy.cpuidle.run` names it), ``told_us``
+        (what a governor is told of an idle of ``ns``, in us), ``what``, ``evidence``.
+
+    Examples
+    --------
+    >>> history()["told_us"].tolist()
+    [4000.0, 3906.0, 4000.0, 4000.0]
+    """
+    length = as_number(ns, "ns", low=0, high=2**63 - 1)
+    table = pd.DataFrame(_data()["history"])
+    told = [
+        length / 1000 if how == "ns" else float(clock.cpuidle_residency(length, how=how))
+        for how in table["residency"]
+    ]
+    table.insert(3, "told_us", told)
+    return table
+
+
+def _check_is_of(table, name, function, *columns):
     if not isinstance(table, pd.DataFrame):
-        raise TypeError(f"table must be a DataFrame, not {type(table).__name__}")
-    missing = [name for name in names if name not in table]
+        raise TypeError(f"{name} must be a DataFrame, not {type(table).__name__}")
+    missing = [column for column in columns if column not in table]
     if missing:
-        raise ValueError(f"table lacks the column {missing[0]}: must be what `deviation` gave")
+        raise ValueError(f"{name} lacks the column {missing[0]}: must be what `{function}` gave")
 
 
 def _check_cost(cost):
@@ -210,7 +259,7 @@ def by_decade(table):
     DataFrame
         Per decade: ``from_ns``, ``worst_pct``, ``mean_pct``, ``best_pct``, ``times`` (that have a deviation).
     """
-    _check_columns(table, "nsec", "deviation_pct")
+    _check_is_of(table, "table", "deviation", "nsec", "deviation_pct")
     known = table.dropna(subset="deviation_pct")
     decade = 10 ** (np.char.str_len(known["nsec"].to_numpy().astype(str)) - 1)
     found = known.groupby(decade)["deviation_pct"].agg(["min", "mean", "max", "count"])
@@ -419,6 +468,56 @@ def _deviation_lines(table):
     )
 
 
+def _shifted(found):
+    if found is None:
+        return flips(n=2000, seeds=1, progress=False)
+    _check_is_of(found, "found", "flips", "kind", "idles", "table", "residency", "flips_pct")
+    shifted = found[found["residency"] == "shr10"]
+    if shifted.empty:
+        raise ValueError("found: has no line of the residency 'shr10'")
+    return shifted
+
+
+#: Idles whose lengths follow a clock or a device, the others are of random length.
+_PERIODIC = ("timer", "interrupts")
+
+
+def _span(values):
+    low, high = (f"{value:.2g}" if value < 10 else f"{value:.0f}" for value in (values.min(), values.max()))
+    return low if low == high else f"{low} .. {high}"
+
+
+def _flip_lines(found):
+    """Whether the selection of states shows the shift, and what became of it where it did."""
+    over = over_tables(found)
+    periodic = over["idles"].isin(found.loc[found["kind"].isin(_PERIODIC), "idles"])
+    random, structured = over[~periodic], over[periodic]
+    if len(random):
+        yield (
+            "lost, idles of random length",
+            f"{_span(random['mean_pct'])} % of idles change state",
+            "consistent" if random["mean_pct"].max() <= -ASYMPTOTE_PCT else "not consistent",
+            "the mean over the tables, by mix; no more than the deviation itself, so few lie on a threshold",
+        )
+    if len(structured):
+        worst = structured.loc[structured["worst_pct"].idxmax()]
+        yield (
+            "lost, timers and periodic interrupts",
+            f"up to {worst['worst_pct']:.1f} % of idles change state",
+            "consistent" if worst["worst_pct"] <= -ASYMPTOTE_PCT else "not consistent",
+            f"{worst['worst_table']}, {worst['idles']}: the period lies where the shift moves a threshold, "
+            "so each of them goes wrong the same way",
+        )
+    second = snooze(0).set_index("residency")["polled_ms"]
+    yield (
+        "acceptable",
+        f"{second['shr10']:.0f} ms of a second polled, {second['div1000']:.1f} by the division",
+        "consistent" if second["shr10"] <= 2 * second["div1000"] else "not consistent",
+        "powernv_p8, whose polling gives up when the next state pays: shifted, that looks too short for it; "
+        "the shift was taken back before 4.7.4",
+    )
+
+
 def _conversion_lines(mail):
     for _, row in conversion_table().iterrows():
         for column, ours in (("div1000", row["div1000_us"]), ("div1024", row["shr10"])):
@@ -435,7 +534,7 @@ def _conversion_lines(mail):
             )
 
 
-def verdicts(cost=None, table=None):
+def verdicts(cost=None, table=None, found=None):
     """The mail's figures beside ours, and what becomes of each.
 
     Parameters
@@ -444,13 +543,15 @@ def verdicts(cost=None, table=None):
         What ``stopwatch.read_cost`` gave; None: no clock of this host is named.
     table : DataFrame, optional
         What `deviation` gave; None: computed.
+    found : DataFrame, optional
+        What `flips` gave, of the conversion "shr10"; None: computed from short streams.
 
     Returns
     -------
     DataFrame
-        One line per published figure (two for the deviation, which is called linear): ``mail``, ``what``,
-        ``published``, ``ours``, ``verdict`` ("agrees", "differs", "consistent", "not consistent" or "cannot
-        be told"), ``why``.
+        One line per published figure (two for the deviation, which is called linear, and for whether it is
+        lost): ``mail``, ``what``, ``published``, ``ours``, ``verdict`` ("agrees", "differs", "consistent",
+        "not consistent" or "cannot be told"), ``why``.
 
     Examples
     --------
@@ -461,11 +562,12 @@ def verdicts(cost=None, table=None):
     if cost is not None:
         _check_cost(cost)
     claims = published()
-    found = [*_time_lines(cost), *_stddev_lines(cost), *_sum_lines()]
-    found += _deviation_lines(deviation() if table is None else table)
+    lines_of = [*_time_lines(cost), *_stddev_lines(cost), *_sum_lines()]
+    lines_of += _deviation_lines(deviation() if table is None else table)
+    lines_of += _flip_lines(_shifted(found))
     place = {key: number for number, key in enumerate(claims.index)}
     lines = []
-    for key, ours, verdict, why in sorted(found, key=lambda line: place[line[0].split(", ")[0]]):
+    for key, ours, verdict, why in sorted(lines_of, key=lambda line: place[line[0].split(", ")[0]]):
         name, comma, reading = key.partition(", ")
         claim = claims.loc[name]
         lines.append((claim["mail"], claim["what"] + comma + reading, claim["published"], ours, verdict, why))
