@@ -398,6 +398,35 @@ def test_a_timer_in_the_band_wastes_its_idle_time():
     assert (found["too_deep_pct"] == 0).all()
 
 
+def test_the_dearest_of_each():
+    tables = ["gs101_big", "sm8150_little", "juno"]
+    found = idle_clock.costs(
+        tables,
+        kernel=["4.7", "6.1"],
+        idles=[Timer(4 * MS), Exponential(5 * MS)],
+        n=500,
+        seeds=2,
+        progress=False,
+    )
+    dearest = idle_clock.dearest(found)
+    first = found["residency"] != np.where(found["kernel"] == "4.7", "div1000", "ns")
+    costly = found[first & (found["too_shallow_ms_per_s_more"] != 0)]
+    run = ["kernel", "idles", "residency"]
+    assert set(dearest[run].itertuples(index=False)) == set(costly[run].itertuples(index=False))
+    assert 3 <= len(dearest) <= 2 * (1 + 2)
+    for line in dearest.itertuples():
+        same = found[
+            (found["kernel"] == line.kernel)
+            & (found["idles"] == line.idles)
+            & (found["residency"] == line.residency)
+        ]
+        assert len(same) == len(tables)
+        assert abs(line.too_shallow_ms_per_s_more) == same["too_shallow_ms_per_s_more"].abs().max()
+    assert "div1000" not in set(dearest.loc[dearest["kernel"] == "4.7", "residency"])
+    with pytest.raises(ValueError, match="by = 'watts'"):
+        idle_clock.dearest(found, by="watts")
+
+
 def test_times_add_up():
     found = idle_clock.times_in_states(
         ["juno", "intel_skl"], idles=[LogUniform(), Exponential(MS)], n=2000, seeds=2, progress=False

@@ -16,14 +16,15 @@ import pandas as pd
 
 from schedpy import clock, stopwatch
 from schedpy._coerce import as_int, as_number
-from schedpy.lab.idle_costs import costs, times_in_states
-from schedpy.lab.idle_draws import MIXES, Exponential, Interrupts, LogUniform, Timer
-from schedpy.lab.idle_flips import bands, changes, flips, near_thresholds, over_tables
+from schedpy.lab.idle_costs import costs, dearest, times_in_states
+from schedpy.lab.idle_draws import FEW_MIXES, MIXES, Exponential, Interrupts, LogUniform, Timer
+from schedpy.lab.idle_flips import bands, by_period, changes, flips, near_thresholds, over_tables
 from schedpy.lab.idle_runs import PLATFORMS
 from schedpy.lab.idle_snooze import snooze
 
 __all__ = [
     "ASYMPTOTE_PCT",
+    "FEW_MIXES",
     "FUNCTIONS",
     "MIXES",
     "PLATFORMS",
@@ -34,10 +35,12 @@ __all__ = [
     "bands",
     "beside_mail",
     "by_decade",
+    "by_period",
     "changes",
     "conversion_table",
     "conversions",
     "costs",
+    "dearest",
     "deviation",
     "flips",
     "history",

@@ -10,9 +10,10 @@ are not: what a state saves no table of exit latencies and target residencies kn
 import numpy as np
 import pandas as pd
 
+from schedpy._coerce import as_choice
 from schedpy.lab.idle_runs import PLATFORMS, experiments
 
-__all__ = ["costs", "times_in_states"]
+__all__ = ["costs", "dearest", "times_in_states"]
 
 
 def _best_states(table, wake_ns):
@@ -158,3 +159,42 @@ def times_in_states(table=PLATFORMS, **experiment):
                     line[more], line[f"{more}_deviation"] = _mean_and_deviation(figures - own[name])
             lines.append(line)
     return pd.DataFrame(lines)
+
+
+def dearest(found, by="too_shallow_ms_per_s"):
+    """Of each kind of idles the table that a conversion costs most.
+
+    Parameters
+    ----------
+    found : DataFrame
+        What `costs` gave.
+    by : str
+        Which of its figures to go by; it is the column ``..._more`` that is compared, whatever its sign.
+
+    Returns
+    -------
+    DataFrame
+        One line per kernel, governor, idles and conversion but the kernel's own: its line of ``found``
+        without the deviations. Idles that cost no table more are left out.
+
+    Raises
+    ------
+    ValueError
+        No such figure.
+
+    Examples
+    --------
+    >>> from schedpy.lab.idle_draws import Timer
+    >>> found = costs(["juno", "sm8150_little"], idles=Timer(4_000_000), n=500, seeds=1)
+    >>> dearest(found)[["idles", "table"]].values.tolist()
+    [['timer 4 ms, jitter 1 %', 'sm8150_little']]
+    """
+    figures = [name.removesuffix("_more") for name in found if name.endswith("_more")]
+    as_choice(by, "by", figures)
+    run = ["kernel", "governor", "idles", "residency"]
+    # The kernel's own conversion comes first of each.
+    further = found[found.duplicated(["table", "kernel", "governor", "idles"])]
+    size = further[f"{by}_more"].abs()
+    of_each = size[size > 0].groupby([further[name] for name in run], sort=False).idxmax()
+    columns = [name for name in found if not name.endswith("_deviation")]
+    return found.loc[of_each, columns].reset_index(drop=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from schedpy._coerce import as_number
 
-__all__ = ["MIXES", "Exponential", "Interrupts", "LogUniform", "Timer", "duration"]
+__all__ = ["FEW_MIXES", "MIXES", "Exponential", "Interrupts", "LogUniform", "Timer", "duration"]
 
 US, MS, SECOND = 1000, 10**6, 10**9
 #: Beyond any idle; sums with an exit latency stay within 64 bit.
@@ -211,4 +211,13 @@ MIXES = (
     LogUniform(early=0.5),
     *(Exponential(mean * US) for mean in (50, 200, 1000, 5000, 20_000)),
     *(Exponential(mean * US, tick_ns=None) for mean in (50, 200, 1000, 5000, 20_000)),
+)
+
+#: One of each kind, where there are many governors to look at.
+FEW_MIXES = (
+    Timer(4 * MS),
+    Interrupts(MS),
+    LogUniform(early=0.5),
+    Exponential(MS),
+    Exponential(5 * MS),
 )

@@ -15,7 +15,7 @@ from schedpy._coerce import as_number
 from schedpy.lab.idle_draws import Timer
 from schedpy.lab.idle_runs import PLATFORMS, experiments, loaded
 
-__all__ = ["SHIFT_EXCESS", "bands", "changes", "flips", "near_thresholds", "over_tables"]
+__all__ = ["SHIFT_EXCESS", "bands", "by_period", "changes", "flips", "near_thresholds", "over_tables"]
 
 #: By how much longer than the division an idle has to be to look as long to the shift.
 SHIFT_EXCESS = 1024 / 1000 - 1
@@ -282,13 +282,13 @@ def near_thresholds(table, *, jitter=0.01, low_ns=1000, points=24):
     Returns
     -------
     list of Timer
-        From ``low_ns``, or half the first threshold if that is longer, to twice the last threshold.
+        From a seventh below the first threshold, but no less than ``low_ns``, to a seventh above the last.
 
     Examples
     --------
     >>> timers = near_thresholds("sm8150_little", points=4)
     >>> [timer.period_ns for timer in timers]
-    [1967000, 3815980, 3933815, 4055289, 4180515, 7868000]
+    [3372000, 3815980, 3933815, 4055289, 4180515, 4496000]
     """
     (states,) = loaded([table] if not isinstance(table, list | tuple) else table)
     around = as_number(points, "points", low=2)
@@ -298,7 +298,7 @@ def near_thresholds(table, *, jitter=0.01, low_ns=1000, points=24):
     if found.empty:
         raise ValueError(f"low_ns = {lowest}: {states.name or 'the table'} has no threshold from there on")
     thresholds = 1000 * found["target_residency_us"].to_numpy()
-    ends = max(lowest, int(thresholds[0]) // 2), 2 * int(thresholds[-1])
+    ends = max(lowest, int(thresholds[0]) * 6 // 7), int(thresholds[-1]) * 8 // 7
     decades = np.log10(ends[1] / ends[0])
     periods = [np.geomspace(*ends, max(2, round(decades * around)))]
     periods += [
@@ -307,3 +307,47 @@ def near_thresholds(table, *, jitter=0.01, low_ns=1000, points=24):
     ]
     every = np.unique(np.rint(np.concatenate(periods)).astype(np.int64))
     return [Timer(period, jitter) for period in every.tolist()]
+
+
+def by_period(
+    table=PLATFORMS, *, jitter=(0.001, 0.01), low_ns=50_000, points=24, n=2000, seeds=1, **experiment
+):
+    """What `flips` gives for timers of every period, close together where a table's states change.
+
+    Parameters
+    ----------
+    table : IdleTable, name or path, or several
+    jitter : float, or several
+        As for `Timer`.
+    low_ns, points : int
+        As for `near_thresholds`.
+    n, seeds, **experiment
+        As for `flips`, without ``idles``.
+
+    Returns
+    -------
+    DataFrame
+        As that of `flips`, sorted by table, jitter and period.
+
+    Examples
+    --------
+    >>> found = by_period("gs101_little", jitter=0, points=12, n=500)
+    >>> found.loc[found["flips_pct"] > 50, "period_us"].round().agg(["min", "max"]).tolist()
+    [2002.0, 2050.0]
+    """
+    jitters = [jitter] if isinstance(jitter, int | float) else list(jitter)
+    found = [
+        flips(
+            states,
+            idles=[
+                timer
+                for share in jitters
+                for timer in near_thresholds(states, jitter=share, low_ns=low_ns, points=points)
+            ],
+            n=n,
+            seeds=seeds,
+            **experiment,
+        )
+        for states in loaded(table)
+    ]
+    return pd.concat(found, ignore_index=True)

@@ -181,7 +181,7 @@ def experiments(
     governor="menu",
     idles=MIXES,
     residency=None,
-    n=50_000,
+    n=25_000,
     seeds=4,
     seed=0,
     hz=250,
