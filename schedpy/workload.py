@@ -159,23 +159,23 @@ def periodic(run_ns, period_ns, n, *, hz, tick_offset_ns=0, start_ns=0, pick_ns=
     )
 
 
-def _run_lengths(duty_pct, period):
-    """ns of each phase's run; a percentage is taken as it is written, 33.3 is 333/1000."""
+def run_lengths(duty_pct, period, name="duty_pct"):
+    """ns of each phase's run, a list; a percentage is taken as it is written, 33.3 is 333/1000."""
     if (
         isinstance(duty_pct, str)
         or not isinstance(duty_pct, (Sequence, np.ndarray))
-        or as_array(duty_pct, "duty_pct").ndim != 1
+        or as_array(duty_pct, name).ndim != 1
     ):
-        raise TypeError("duty_pct: a sequence of percentages is allowed, such as (12.5, 25)")
+        raise TypeError(f"{name}: a sequence of percentages is allowed, such as (12.5, 25)")
     lengths = []
     for index, duty in enumerate(duty_pct):
         try:
             run = Fraction(str(duty)) * period / 100
         except ValueError:
-            raise ValueError(f"duty_pct[{index}]: {duty!r} is no percentage") from None
+            raise ValueError(f"{name}[{index}]: {duty!r} is no percentage") from None
         if not 0 < run <= period or run.denominator != 1:
             raise ValueError(
-                f"duty_pct[{index}]: {duty} % of {period} ns is {float(run)} ns; "
+                f"{name}[{index}]: {duty} % of {period} ns is {float(run)} ns; "
                 f"a whole number of ns in 1..{period} is allowed"
             )
         lengths.append(int(run))
@@ -230,7 +230,7 @@ def staircase(
     """
     period = as_number(period_ns, "period_ns", low=1, high=MAX_NS)
     count = as_number(phase_ns, "phase_ns", low=period, high=MAX_NS) // period
-    runs = _run_lengths(duty_pct, period)
+    runs = run_lengths(duty_pct, period)
     return _task(
         runs, period, count, hz=hz, tick_offset_ns=tick_offset_ns, start_ns=start_ns, pick_ns=pick_ns
     )

@@ -20,10 +20,24 @@ from schedpy import eas, em, pelt, stopwatch, workload
 from schedpy._coerce import as_number
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
+from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
 from schedpy.lab.phases_tables import ACTIVATIONS, inconsistencies, published, table
 from schedpy.lab.timing import Timing
 
-__all__ = ["inconsistencies", "measure", "placements", "published", "summary", "table", "verdicts", "wakeups"]
+__all__ = [
+    "Device",
+    "Simulation",
+    "inconsistencies",
+    "measure",
+    "placements",
+    "published",
+    "simulate",
+    "simulate_devices",
+    "summary",
+    "table",
+    "verdicts",
+    "wakeups",
+]
 
 KERNEL = "5.12"
 #: Forms of the placement in which a candidate has to save more than 1/16 of the system's energy.
