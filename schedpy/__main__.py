@@ -85,13 +85,76 @@ def live(commands):
     parser.set_defaults(run=run)
 
 
+def phases(commands):
+    """Run the staircase of the 2021 mails on a simulated device."""
+    parser = commands.add_parser(
+        "phases",
+        help="run the staircase of the 2021 mails on a simulated device",
+        description="A task whose duty cycle climbs from 12.5 to 75 %% wakes up on a simulated device: on\n"
+        "which CPU, where it is placed, and by which margin. Prints the counts per phase, as the\n"
+        "mail's table has them, and writes them (counts.csv), every wake-up with what its\n"
+        "placement read (wakeups.npz, for lab.phases.Simulation.load) and pictures into DIR;\n"
+        "where the platform has the domains little, mid and prime and the kernel a margin, also\n"
+        "what moves phase 4 (share.csv).",
+        epilog="examples:\n  python -m schedpy phases --model pixel4 --kernel 5.12 --out /var/tmp/phases\n"
+        "  python -m schedpy phases --model board.toml --kernel 6.12 --load 2 --out /var/tmp/board",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--model", default="pixel4", metavar="NAME", help="bundled platform or file (default: %(default)s)"
+    )
+    parser.add_argument("--unit", metavar="UNIT", help="unit of a file's power, if it does not say")
+    parser.add_argument("--kernel", default="5.12", metavar="X.Y", help="default: %(default)s")
+    parser.add_argument("--hz", type=int, default=250, metavar="N", help="default: %(default)s")
+    parser.add_argument(
+        "--period-ms", type=int, default=16, metavar="N", help="the task's period (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--repetitions", type=int, default=25, metavar="N", help="of the staircase (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--load", type=float, default=0, metavar="PERCENT", help="other tasks on each CPU (default: none)"
+    )
+    parser.add_argument("--seed", type=int, default=2021, metavar="N", help="default: %(default)s")
+    parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the results")
+    parser.set_defaults(run=_run_phases)
+
+
+def _run_phases(arguments):
+    from schedpy import em
+    from schedpy.lab import phases, phases_files
+    from schedpy.plot import phases_device as plot
+
+    model = em.EnergyModel.load(arguments.model, unit=arguments.unit)
+    how = {"kernel": arguments.kernel, "hz": arguments.hz, "seed": arguments.seed, "progress": True}
+    how["repetitions"] = arguments.repetitions
+    simulated = phases.simulate(
+        model, period_ns=arguments.period_ms * 1_000_000, load_percent=arguments.load, **how
+    )
+    of_the_mail = phases.is_of_the_mail(simulated)
+    out = phases_files.Folder(arguments.out)
+    counts = simulated.counts()
+    out.table("counts", counts)
+    out.whole("wakeups.npz", simulated.save)
+    out.picture("counts", plot.counts(counts, mail=phases.published() if of_the_mail else None))
+    print(phases_files.counts_text(simulated, phases.published() if of_the_mail else None))
+    if of_the_mail:
+        shares = phases.mid_share(model, **how)
+        decisions = phases.decisions(model, kernel=arguments.kernel)
+        out.table("share", shares)
+        out.picture("share", plot.share(shares, mail=phases.published_shares()))
+        out.picture("margin", plot.margin(decisions, settled=phases.settled_util()))
+        print(f"\n{phases_files.share_text(shares)}")
+    print(f"\n{out.path}")
+
+
 def main(arguments=None):
     """Run one command; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m schedpy", description="The Linux scheduler's own arithmetic.", allow_abbrev=False
     )
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for add in (reproduce, live):
+    for add in (reproduce, phases, live):
         add(commands)
     chosen = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):

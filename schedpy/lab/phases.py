@@ -20,6 +20,14 @@ from schedpy import eas, em, pelt, stopwatch, workload
 from schedpy._coerce import as_number
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
+from schedpy.lab.phases_share import (
+    decisions,
+    is_of_the_mail,
+    mid_share,
+    published_shares,
+    savings,
+    settled_util,
+)
 from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
 from schedpy.lab.phases_tables import ACTIVATIONS, inconsistencies, published, table
 from schedpy.lab.timing import Timing
@@ -27,10 +35,16 @@ from schedpy.lab.timing import Timing
 __all__ = [
     "Device",
     "Simulation",
+    "decisions",
     "inconsistencies",
+    "is_of_the_mail",
     "measure",
+    "mid_share",
     "placements",
     "published",
+    "published_shares",
+    "savings",
+    "settled_util",
     "simulate",
     "simulate_devices",
     "summary",

@@ -186,7 +186,8 @@ def draw(seeds, devices, model, run_ns, period_ns, tick_ns):
         burst_start.append((place * (period_ns - burst)).astype(np.int64))
     many = len(devices)
     return Work(
-        start=BASE_NS + WINDOW_NS + np.tile(start, many),
+        # The task has slept as long as it will between the first activations.
+        start=BASE_NS + max(WINDOW_NS, period_ns - int(run_ns[0])) + np.tile(start, many),
         tick_offset=np.tile(tick_offset, many),
         work=np.concatenate(work),
         burst_start=np.concatenate(burst_start),

@@ -27,8 +27,8 @@ _NICE_0 = 1024
 #: PELT's divider at the start of a window: LOAD_AVG_MAX - 1024.
 _DIVIDER = np.uint64(46718)
 
-ENQUEUE, PICK, TICK, DEQUEUE, MOVE = range(5)
-LABELS = np.array(["enqueue", "pick", "tick", "dequeue", "move"])
+ENQUEUE, PICK, TICK, DEQUEUE, MOVE, DECAY = range(6)
+LABELS = np.array(["enqueue", "pick", "tick", "dequeue", "move", "decay"])
 
 #: An update of a task's signal: ``now`` is the run queue's PELT clock, ``time_ns`` the wall's.
 EVENT = np.dtype(
@@ -75,6 +75,7 @@ class Rows:
 
     def _platform(self):
         self.capacity = capacities(self.model)
+        self.cpu_scale = self.capacity.astype(np.uint64)
         self.domain_of = np.zeros(self.model.nr_cpus, dtype=np.int64)
         self.members = np.zeros((len(self.model.domains), self.model.nr_cpus), dtype=bool)
         self.freq_of = np.zeros((len(self.model.domains), 1025), dtype=np.int64)
@@ -147,7 +148,6 @@ class Rows:
     def _go_on(self, who, cpu, time, *, idle):
         """The clocks of run queues go on to ``time``; PELT's now there."""
         clock = self.clock[who, cpu]
-        domain = self.domain_of[cpu]
         clock = pelt.clock_pelt(
             clock,
             time.astype(np.uint64) - clock["clock_task"],
@@ -155,11 +155,16 @@ class Rows:
             curr_is_idle=idle,
             entering_idle=False,
             util_sum=0,
-            cpu_scale=self.capacity[cpu],
-            freq_scale=(self.freq[who, domain] << 10) // self.fmax[domain],
+            cpu_scale=self.cpu_scale[cpu],
+            freq_scale=self._freq_scale(who, cpu).astype(np.uint64),
         )
         self.clock[who, cpu] = clock
         return pelt.rq_clock_pelt(clock)
+
+    def _freq_scale(self, who, cpu):
+        """The current frequency in 1024ths of the highest, as the kernel rounds it."""
+        domain = self.domain_of[cpu]
+        return (self.freq[who, domain] << 10) // self.fmax[domain]
 
     def _update_task(self, who, now, *, running, on_rq):
         self.task[who], updated = pelt.update(
@@ -238,6 +243,7 @@ class Rows:
         now = self.cfs["last_update_time"][who, cpu]
         if (now != self.task["last_update_time"][who]).any():
             self._update_task(who, now, running=False, on_rq=False)
+            self._note(who, DECAY, time, now, False, False, np.zeros(len(who), dtype=bool))
         self.lent[who] = self._estimate(who).cfs_enqueued_between
 
     def _estimate(self, who, util=0, *, capacity=0, enqueue=0, runnable=0, changed=False, sleep=False):
@@ -308,8 +314,7 @@ class Rows:
         while who.size:
             domain = self.domain_of[self.cpu[who]]
             self._arrive(who, domain, at)
-            scale = (self.freq[who, domain] << 10) // self.fmax[domain]
-            rate = self.capacity[self.cpu[who]] * np.maximum(scale, 1)
+            rate = self.capacity[self.cpu[who]] * np.maximum(self._freq_scale(who, self.cpu[who]), 1)
             done = at + -(-left // rate)
             arrives = self.coming_at[who, domain]
             stop = np.minimum(np.minimum(done, tick), arrives)
@@ -357,13 +362,12 @@ class Rows:
             enqueue=self.util_enqueue[who],
             runnable=self.task["runnable_avg"][who],
             changed=self.refreshed[who],
-            capacity=self.capacity[cpu],
+            capacity=self.cpu_scale[cpu],
             sleep=True,
         ).state
         self._become_idle(who, cpu)
 
     def _become_idle(self, who, cpu):
-        domain = self.domain_of[cpu]
         self.clock[who, cpu] = pelt.clock_pelt(
             self.clock[who, cpu],
             0,
@@ -371,8 +375,8 @@ class Rows:
             curr_is_idle=False,
             entering_idle=True,
             util_sum=self.cfs["util_sum"][who, cpu],
-            cpu_scale=self.capacity[cpu],
-            freq_scale=(self.freq[who, domain] << 10) // self.fmax[domain],
+            cpu_scale=self.cpu_scale[cpu],
+            freq_scale=self._freq_scale(who, cpu).astype(np.uint64),
         )
 
     # Events
