@@ -23,7 +23,7 @@ ALLOWED = {
     "_threads": set(),
     "paths": {"_core"},
     "_tables": set(),
-    "stats": set(),
+    "stats": {"stats"},
     **dict.fromkeys(FACES, BELOW_FACES | FACES),
     "readers": {"readers", "_files"},
     "em": BELOW_FACES | FACES | {"readers"},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedpy.stats import Comparison, Moments, compare, holm, interval
+from schedpy.stats import Comparison, Moments, compare, holm, interval, ratio
 
 scipy_stats = pytest.importorskip("scipy.stats")
 
@@ -131,6 +131,60 @@ def test_moments_of_samples():
     assert (samples == before).all()
 
 
+def test_samples_stand_for_their_moments():
+    a, b = np.arange(12.0).reshape(3, 4), [[1, 5, 2], [9, 9, 8], [4, 4, 3]]
+    rows = Moments.of(a, axis=1), Moments.of(b, axis=1)
+    for got, want in ((compare(a, b), compare(*rows)), (compare(a, rows[1]), compare(*rows))):
+        assert got.t.tolist() == want.t.tolist()
+        assert got.exact
+    assert interval([1, 2, 3]).low == interval(Moments.of([1, 2, 3])).low
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=6), min_size=1, max_size=5))
+def test_pooled_moments_are_those_of_all_samples(groups):
+    parts = [Moments.of(group) for group in groups]
+    pooled = Moments(*([getattr(m, name) for m in parts] for name in ("mean", "std", "count"))).pooled()
+    together = Moments.of(np.concatenate(groups))
+    assert pooled.count == together.count
+    assert pooled.mean == pytest.approx(together.mean, rel=1e-9, abs=1e-6)
+    assert pooled.std == pytest.approx(together.std, rel=1e-6, abs=1e-3)
+
+
+def test_pooled_along_an_axis():
+    groups = np.random.default_rng(4).normal(size=(3, 5, 7))
+    pooled = Moments.of(groups, axis=2).pooled(axis=0)
+    together = Moments.of(groups.swapaxes(0, 1).reshape(5, 21), axis=1)
+    assert np.allclose(pooled.mean, together.mean, rtol=1e-13, atol=1e-15)
+    assert np.allclose(pooled.std, together.std, rtol=1e-13)
+    assert pooled.count.tolist() == [21] * 5
+
+
+def test_the_ratio_of_the_published_phase_5():
+    # Fieller by hand: with g = (1.9604 * 7.0672 / 984)**2, the ends are those r where 900 - 984 r is
+    # just 1.9604 of its own standard errors.
+    r = ratio(Moments(984, 395, 3124), Moments(900, 365, 3693))
+    assert r.value == 900 / 984
+    for end in (r.interval.low, r.interval.high):
+        error = np.hypot(365 / np.sqrt(3693), end * 395 / np.sqrt(3124))
+        assert abs(900 - 984 * end) / error == pytest.approx(1.96035, abs=2e-4)
+
+
+@given(st.floats(1, 100), st.floats(0.1, 10), st.integers(3, 500), st.floats(-50, 50), st.floats(0.1, 10))
+def test_a_ratio_outside_its_interval_is_told_by_the_test(mean_a, std_a, n, mean_b, std_b):
+    a, b = Moments(mean_a, std_a, n), Moments(mean_b, std_b, n)
+    r = ratio(a, b)
+    assert r.interval.low <= r.value <= r.interval.high
+    if np.isfinite(r.interval.low):
+        critical = scipy_stats.t.ppf(
+            0.975, compare(Moments(r.value * mean_a, abs(r.value) * std_a, n), b).dof
+        )
+        for end in (r.interval.low, r.interval.high):
+            error = np.hypot(std_b, end * std_a) / np.sqrt(n)
+            assert abs(mean_b - end * mean_a) / error == pytest.approx(critical, rel=1e-5)
+    else:
+        assert abs(mean_a) <= scipy_stats.t.ppf(0.975, n - 1) * std_a / np.sqrt(n)
+
+
 def test_broadcasting():
     a = Moments(np.array([[10.0], [20.0]]), 2, 50)
     b = Moments([11.0, 12.0, 13.0], 3, [40, 50, 60])
@@ -206,12 +260,20 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p):
         (lambda: Moments.of([1, np.nan]), ValueError, r"samples\[1\] = nan"),
         (lambda: Moments.of(["a", "b"]), TypeError, r"samples must be real numbers"),
         (lambda: Moments.of([1, 2], axis=1), ValueError, r"axis = 1: samples have 1 dimensions"),
-        (lambda: interval((1, 2, 3)), TypeError, r"moments must be Moments, not tuple"),
+        (
+            lambda: interval((1, 2, 3)),
+            TypeError,
+            r"moments must be Moments or an array of samples, not tuple",
+        ),
         (lambda: interval(Moments(1, 1, 5), level=1), ValueError, r"level = 1: must lie between"),
         (lambda: interval(Moments(1, 1, 5), level=95), ValueError, r"level = 95"),
         (lambda: interval(Moments(1, 1, 5), level="95%"), TypeError, r"level must be a number"),
         (lambda: interval(Moments(1, 1, 5), level=float("nan")), ValueError, r"level = nan"),
-        (lambda: compare(Moments(1, 1, 5), 3), TypeError, r"b must be Moments, not int"),
+        (
+            lambda: compare(Moments(1, 1, 5), 3),
+            TypeError,
+            r"b must be Moments or an array of samples, not int",
+        ),
         (lambda: compare(Moments(1, 1, 5), Moments(1, 1, 5), level=0), ValueError, r"level = 0"),
         (
             lambda: compare(Moments([1, 2], 0, 5), Moments(1, [1, 0], 5)),
@@ -223,6 +285,13 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p):
             ValueError,
             r"a and b do not broadcast: shapes \(2,\) and \(3,\)",
         ),
+        (lambda: compare([1], [1, 2]), ValueError, r"a has 1 samples: at least 2"),
+        (lambda: compare([1, 2], [1, np.nan]), ValueError, r"b\[1\] = nan: must be finite"),
+        (lambda: compare([1, 2], [[1, 2], [3]]), ValueError, r"b is no array of numbers"),
+        (lambda: Moments([1, 2], 1, 5).pooled(axis=1), ValueError, r"axis = 1"),
+        (lambda: Moments([], [], []).pooled(), ValueError, r"axis: there are no groups"),
+        (lambda: ratio(Moments(0, 1, 5), Moments(1, 1, 5)), ValueError, r"a: mean = 0.0: has no ratio"),
+        (lambda: ratio(Moments(1, 0, 5), Moments(1, 0, 5)), ValueError, r"std = 0 in both"),
         (lambda: holm([0.5, 1.1]), ValueError, r"p\[1\] = 1.1: must lie in 0 .. 1"),
         (lambda: holm([-0.1]), ValueError, r"p\[0\] = -0.1"),
         (lambda: holm([0.1, np.nan]), ValueError, r"p\[1\] = nan"),
@@ -243,7 +312,8 @@ def test_a_result_cannot_be_changed():
 def test_without_scipy_the_extra_is_named():
     code = (
         "import sys; sys.modules['scipy'] = None; sys.modules['scipy.special'] = None\n"
-        "from schedpy.stats import Moments, interval\n"
+        "from schedpy.stats import Histogram, Moments, holm, interval\n"
+        "holm([0.1]); Moments.of([1, 2]).pooled(); Histogram([0], [1], [2]).std\n"
         "try: interval(Moments(1, 1, 5))\n"
         "except ImportError as error: print(error)"
     )
