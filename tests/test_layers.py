@@ -30,7 +30,7 @@ ALLOWED = {
     "cpuidle": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
     "live": FACES | {"kernel", "_coerce", "_files", "live"},
-    "lab": FACES | LEAVES | {"workload", "lab", "data"},
+    "lab": FACES | LEAVES | {"workload", "lab", "data", "readers"},
     "plot": {"plot", "stats"},
     "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live"},
     "__init__": FACES | LEAVES | {"workload", "live"},
