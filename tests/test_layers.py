@@ -32,7 +32,8 @@ ALLOWED = {
     "live": FACES | {"kernel", "_coerce", "_files", "live"},
     "lab": FACES | LEAVES | {"workload", "lab", "data", "readers"},
     "plot": {"plot", "stats"},
-    "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live"},
+    "sweep": {"sweep", "_coerce", "_files", "_tables"},
+    "__main__": FACES | LEAVES | {"workload", "lab", "plot", "live", "sweep"},
     "__init__": FACES | LEAVES | {"workload", "live"},
 }
 
