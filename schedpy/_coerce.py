@@ -36,7 +36,8 @@ def _refuse_first(bad, values, name, allowed):
 
 
 def as_array(x, name):
-    """x as an array of whatever type it is; lists of unequal length are none."""
+    """x as an array of whatever type it is; lists of unequal length are none, nor are lazy arrays."""
+    refuse_lazy(x, name)
     try:
         return np.asarray(x)
     except ValueError as error:
@@ -45,7 +46,6 @@ def as_array(x, name):
 
 def _exact(x, name, time):
     """x as an array that still holds its values exactly."""
-    refuse_lazy(x, name)
     if isinstance(x, np.ma.MaskedArray):
         if np.ma.is_masked(x):
             raise ValueError(f"{name} has masked elements: fill or drop them first")

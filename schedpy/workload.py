@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from schedpy._coerce import as_array, as_number
+from schedpy._coerce import as_array, as_number, refuse_lazy
 
 __all__ = ["Events", "periodic", "staircase", "tick_nsec"]
 
@@ -161,6 +161,7 @@ def periodic(run_ns, period_ns, n, *, hz, tick_offset_ns=0, start_ns=0, pick_ns=
 
 def run_lengths(duty_pct, period, name="duty_pct"):
     """ns of each phase's run, a list; a percentage is taken as it is written, 33.3 is 333/1000."""
+    refuse_lazy(duty_pct, name)
     if (
         isinstance(duty_pct, str)
         or not isinstance(duty_pct, (Sequence, np.ndarray))
