@@ -148,13 +148,56 @@ def _run_phases(arguments):
     print(f"\n{out.path}")
 
 
+def sweep(commands):
+    """Run the sweep that a file describes."""
+    parser = commands.add_parser(
+        "sweep",
+        help="run the sweep that a TOML file describes",
+        description="Call a function for every combination of the points in FILE.toml and keep what it\n"
+        "returns as Parquet files. The same command goes on where an earlier one ended.\n\n"
+        '  function = "schedpy.lab.phases:placements"     # module:name\n'
+        '  out = "build/sweeps/placements"                # the folder\n'
+        "  [points]                                       # every combination\n"
+        '  kernel = ["5.12", "6.1"]',
+        epilog="example:\n  python -m schedpy sweep benchmarks/sweeps/placements.toml",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE.toml", help="what to run; examples are in benchmarks/sweeps")
+    parser.add_argument("--out", metavar="DIR", help="another folder than the file's")
+    engine = parser.add_mutually_exclusive_group()
+    engine.add_argument("--executor", choices=("threads", "processes"), help="another than the file's")
+    engine.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a dask cluster, tcp://HOST:PORT")
+    parser.add_argument("--retry-failed", action="store_true", help="compute parts with failed points again")
+
+    def run(arguments):
+        from schedpy import sweep
+
+        overrides = {
+            name: value for name in ("out", "executor") if (value := getattr(arguments, name)) is not None
+        }
+        overrides["retry_failed"] = arguments.retry_failed
+        if arguments.dask is None:
+            result = sweep.run_described(arguments.file, **overrides)
+        else:
+            try:
+                from distributed import Client
+            except ImportError as error:
+                raise ImportError(f"--dask needs {error.name}: pip install 'schedpy[cluster]'") from error
+            with Client(arguments.dask) as client:
+                executor = client.get_executor(pure=False)
+                result = sweep.run_described(arguments.file, executor=executor, **overrides)
+        print(f"{result.folder}: {result.summary()}")
+
+    parser.set_defaults(run=run)
+
+
 def main(arguments=None):
     """Run one command; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m schedpy", description="The Linux scheduler's own arithmetic.", allow_abbrev=False
     )
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for add in (reproduce, phases, live):
+    for add in (reproduce, phases, live, sweep):
         add(commands)
     chosen = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -162,10 +205,12 @@ def main(arguments=None):
     try:
         chosen.run(chosen)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        print(f"schedpy {chosen.command}: {error}", file=sys.stderr)
+        print(
+            f"schedpy {chosen.command}: {error}", *getattr(error, "__notes__", ()), sep="\n", file=sys.stderr
+        )
         return 1
-    except KeyboardInterrupt:
-        print(f"schedpy {chosen.command}: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"schedpy {chosen.command}: {str(error) or 'interrupted'}", file=sys.stderr)
         return 130
     return 0
 

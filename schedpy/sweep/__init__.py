@@ -8,7 +8,8 @@ try:
 except ImportError as error:
     raise ImportError(f"schedpy.sweep needs {error.name}: pip install 'schedpy[sweep]'") from error
 
+from schedpy.sweep.described import read, run_described
 from schedpy.sweep.result import Result, load
 from schedpy.sweep.runner import run
 
-__all__ = ["Result", "load", "run"]
+__all__ = ["Result", "load", "read", "run", "run_described"]

@@ -221,8 +221,13 @@ class Result:
     def summary(self):
         """One line: what was computed, what failed, and the hash."""
         redone = f", {len(self.redone)} of them damaged before" if self.redone else ""
+        first = ""
+        if self.failures:
+            part = next(part for part in self.parts if part.failed)
+            errors = self._frame(list(self._tables([part])))["error"].dropna()
+            first = f" (the first is point {errors.index[0]}, {errors.iloc[0]})"
         return (
-            f"{len(self)} points, {self.rows} rows, {self.failures} failed; "
+            f"{len(self)} points, {self.rows} rows, {self.failures} failed{first}; "
             f"{self.computed} of {len(self.parts)} parts computed{redone} in {self.seconds:.1f} s; "
             f"sha256 {self.hash}"
         )

@@ -43,9 +43,9 @@ class _WorkerDiedError(Exception):
 
 
 def _default_part_size(count, batch):
-    """64 parts, of a size that writing them does not count beside computing them."""
-    size = -(-count // 64)
-    return min(max(size, min(count, 4096)), 65536) if batch else min(size, 4096)
+    """A 64th, but no part so small that writing it counts, nor so few parts that workers have none."""
+    least = min(4096, count) if batch else min(50, -(-count // 16))
+    return min(max(-(-count // 64), least), 65536 if batch else 4096)
 
 
 def _checked(function, points, *, out, executor, seed, part_size, batch):
@@ -256,8 +256,9 @@ def run(
     seed : int
         Point i draws from ``numpy.random.SeedSequence(seed, spawn_key=(i,))``.
     part_size : int, optional
-        Points per part. None: what the folder was begun with, or a 64th of all, at most 4096 (with
-        ``batch`` 65536). A part is what an interruption loses per worker: seconds of work is a good size.
+        Points per part. None: what the folder was begun with, or a 64th of all within 50 .. 4096 (with
+        ``batch`` 4096 .. 65536), a 16th of less than 800. A part is what an
+        interruption loses per worker: seconds of work is a good size.
     batch : bool
         Call the function once per part, with an array for each name (text as objects) and ``rng`` a sequence
         of generators; it returns arrays of that length. A call that fails is halved until the points
@@ -331,6 +332,9 @@ def run(
                 parts[part.number] = part
                 start, stop = ranges[part.number]
                 bar.update(stop - start)
+                failed = sum(each.failed for each in parts.values()) if part.failed else 0
+                if failed:
+                    bar.set_postfix(failed=failed)
 
             try:
                 _compute_missing(executor or "threads", list(jobs), parts, on_part, folder, common["run"])
