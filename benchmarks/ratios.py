@@ -14,17 +14,14 @@ and returns the whole state.
 """
 
 import argparse
-import os
-import platform
-import random
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import perf_counter_ns
 
 import numba_pelt as rule
 import numpy as np
+from rounds import machine, measure, quartiles, span
 from scipy.signal import lfilter
 
 from schedpy import paths, pelt, workload
@@ -67,23 +64,6 @@ def mixes(rng, streams, n):
     asleep = rng.random(shape) < 0.2
     longs = rng.integers(10**8, 10**11, shape)
     yield "long sleeps", *of(np.where(asleep, longs, rng.integers(10**6, 4 * 10**6, shape)))
-
-
-def measure(candidates, rounds):
-    """ns of every candidate in every round."""
-    times = {name: [] for name in candidates}
-    for _ in range(rounds):
-        order = list(candidates)
-        random.shuffle(order)
-        for name in order:
-            start = perf_counter_ns()
-            candidates[name]()
-            times[name].append(perf_counter_ns() - start)
-    return {name: np.array(each) for name, each in times.items()}
-
-
-def quartiles(base, times):
-    return np.percentile(base / times, [25, 50, 75])
 
 
 class Table:
@@ -257,11 +237,6 @@ def readme(table, rounds, n):
     yield MARK
 
 
-def span(ratios):
-    low, high = (f"{r:.0f}" if r >= 100 else f"{r:.2f}" for r in (min(ratios), max(ratios)))
-    return low if low == high else f"{low} .. {high}"
-
-
 def write_readme(lines):
     path = Path(__file__).parent.parent / "README.md"
     before, _, after = path.read_text(encoding="utf-8").split(MARK)
@@ -297,17 +272,6 @@ def plot(table, path):
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     print(f"\n{path}")
-
-
-def machine():
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    load = os.getloadavg()[0]
-    return f"{model}, {os.cpu_count()} CPUs, load {load:.1f}, Python {platform.python_version()}"
 
 
 def main():
