@@ -11,7 +11,17 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["as_array", "as_bool", "as_choice", "as_choices", "as_int", "as_number", "as_shape", "refuse_lazy"]
+__all__ = [
+    "as_array",
+    "as_bool",
+    "as_choice",
+    "as_choices",
+    "as_int",
+    "as_long_bits",
+    "as_number",
+    "as_shape",
+    "refuse_lazy",
+]
 
 
 def refuse_lazy(x, name):
@@ -196,6 +206,14 @@ def as_number(x, name, *, low=None, high=None):
     if array.ndim:
         raise ValueError(f"{name} must be one integer, not an array of shape {array.shape}")
     return int(array)
+
+
+def as_long_bits(x):
+    """The width of the kernel's long: 32 or 64."""
+    bits = as_number(x, "long_bits")
+    if bits not in (32, 64):
+        raise ValueError(f"long_bits = {bits}: must be 32 or 64")
+    return bits
 
 
 def as_shape(x, name):

@@ -11,6 +11,7 @@ U64 = (0, 2**64 - 1, "u8")
 S64 = (-(2**63), 2**63 - 1, "i8")
 U32 = (0, 2**32 - 1, "u4")
 SHIFT = (0, 63, "u4")
+DIVISOR = (1, 2**32 - 1, "u4")
 CPU = (0, 63, "i8")
 CLAMP = (0, 1024, "u8")
 FLAG = (0, 1, "?")
@@ -104,6 +105,129 @@ def new_task(cfs_util_avg, cfs_load_avg, capacity, se_load_weight_raw, *, kernel
     )
 
 
+def sched_clock(cyc, epoch_cyc, epoch_ns, mask, mult, shift, *, face=clock.sched_clock, **ufunc):
+    return face(cyc, mult, shift, mask, epoch_cyc=epoch_cyc, epoch_ns=epoch_ns, **ufunc)
+
+
+def vdso_calc_ns(cycles, cycle_last, mask, mult, base, shift, *, face=clock.vdso_calc_ns, **ufunc):
+    return face(cycles, cycle_last, mask, mult, shift, base=base, **ufunc)
+
+
+def with_companion(ufunc, call, wraps, arguments, operands):
+    """A function, and the one that tells where it wraps."""
+    return [Face(ufunc, call, arguments, operands), Face(f"{ufunc}_wraps", wraps, arguments, operands)]
+
+
+def both(name, arguments, operands, *, ufunc=None, **fixed):
+    """Those two of the clock module."""
+    call, wraps = getattr(clock, name), getattr(clock.wraps, name)
+    return with_companion(ufunc or name, partial(call, **fixed), partial(wraps, **fixed), arguments, operands)
+
+
+CLOCK = [
+    Face("ktime_divns", clock.ktime_divns, ("ns", "div"), (S64, (1, 2**63 - 1, "i8"))),
+    Face("ns_to_us_mulhi", clock.ns_to_us_mulhi, ("ns",), (S64,), typeless=True),
+    Face("ns_to_us_mulhi", clock.ns_to_us_mulhi, ("ns",), (U64,), typeless=True),
+    Face("ktime_us_delta_wraps", clock.wraps.ktime_us_delta, ("later", "earlier"), (S64, S64)),
+    *both("approximate", ("ns",), (U64,), ufunc="shift_add", expression="(x+(x>>5)-(x>>7))>>10"),
+    *both("clocks_calc_mult_shift", ("from_hz", "to_hz", "maxsec"), (DIVISOR, U32, U32)),
+    *both("clocks_calc_max_nsecs", ("mult", "shift", "maxadj", "mask"), (DIVISOR, SHIFT, U32, U64)),
+    Face(
+        "clocksource_update_freq_scale",
+        clock.clocksource_update_freq_scale,
+        ("scale", "freq", "mask"),
+        ((1, 1000, "u4"), DIVISOR, U64),
+    ),
+    *both("clocksource_hz2mult", ("hz", "shift_constant"), (DIVISOR, SHIFT)),
+    *both("clocksource_khz2mult", ("khz", "shift_constant"), (DIVISOR, SHIFT)),
+    *both("clocksource_cyc2ns", ("cycles", "mult", "shift"), (U64, U32, SHIFT)),
+    *both("clocksource_cyc2ns_safe", ("cycles", "mult", "shift", "max_cycles"), (U64, U32, SHIFT, U64)),
+    Face("clocksource_delta", clock.clocksource_delta, ("now", "last", "mask"), (U64, U64, U64)),
+    Face(
+        "clocksource_delta_validated",
+        partial(clock.clocksource_delta, validate=True),
+        ("now", "last", "mask"),
+        (U64, U64, U64),
+    ),
+    *both("cyc_to_ns", ("cyc", "mult", "shift"), (U64, U32, SHIFT)),
+    Face("sched_clock_register", clock.sched_clock_register, ("bits", "rate"), ((1, 64, "u4"), DIVISOR)),
+    *with_companion(
+        "sched_clock",
+        sched_clock,
+        partial(sched_clock, face=clock.wraps.sched_clock),
+        ("cyc", "epoch_cyc", "epoch_ns", "mask", "mult", "shift"),
+        (U64, U64, U64, U64, U32, SHIFT),
+    ),
+    *with_companion(
+        "vdso_calc_ns",
+        vdso_calc_ns,
+        partial(vdso_calc_ns, face=clock.wraps.vdso_calc_ns),
+        ("cycles", "cycle_last", "mask", "mult", "base", "shift"),
+        (U64, U64, U64, U32, U64, SHIFT),
+    ),
+    *both("div_sc", ("ticks", "nsec", "shift"), (U64, DIVISOR, SHIFT)),
+    *both(
+        "div_sc",
+        ("ticks", "nsec", "shift"),
+        ((0, 2**32 - 1, "u8"), DIVISOR, SHIFT),
+        ufunc="div_sc_32bit",
+        long_bits=32,
+    ),
+    Face("cev_delta2ns", clock.cev_delta2ns, ("latch", "mult", "shift", "ismax"), (U64, U32, SHIFT, FLAG)),
+    Face(
+        "clockevents_config",
+        clock.clockevents_config,
+        ("freq", "min_delta_ticks", "max_delta_ticks"),
+        (DIVISOR, U64, U64),
+    ),
+    *both("cycles_2_ns", ("tsc", "mul", "shift", "offset"), (U64, U32, SHIFT, U64)),
+    *both("set_cyc2ns_scale", ("khz", "tsc_now", "mul", "shift", "offset"), (U32, U64, U32, SHIFT, U64)),
+    *both("pvclock_scale_delta", ("delta", "mul_frac", "shift"), (U64, U32, (-63, 63, "i8"))),
+    *both("tsc_to_perf_time", ("cyc", "time_mult", "time_shift", "time_zero"), (U64, U32, SHIFT, U64)),
+    *both("perf_time_to_tsc", ("ns", "time_mult", "time_shift", "time_zero"), (U64, DIVISOR, SHIFT, U64)),
+    *both("mul_u64_u32_shr", ("a", "mul", "shift"), (U64, U32, SHIFT)),
+    Face(
+        "mul_u64_u32_shr_32bit",
+        partial(clock.mul_u64_u32_shr, long_bits=32),
+        ("a", "mul", "shift"),
+        (U64, U32, (0, 32, "u4")),
+    ),
+    *both("mul_u64_u64_shr", ("a", "mul", "shift"), (U64, U64, SHIFT)),
+    Face(
+        "mul_u64_u64_shr_32bit",
+        partial(clock.mul_u64_u64_shr, long_bits=32),
+        ("a", "mul", "shift"),
+        (U64, U64, SHIFT),
+    ),
+    *both("mul_u64_u32_div", ("a", "mul", "divisor"), (U64, U32, DIVISOR)),
+    *both(
+        "mul_u64_u64_div_u64",
+        ("a", "b", "c"),
+        (U64, U64, (1, 2**64 - 1, "u8")),
+        ufunc="mul_u64_u64_div_u64_v6_1",
+        kernel="6.1",
+    ),
+    *both(
+        "mul_u64_u64_div_u64",
+        ("a", "b", "c"),
+        (U64, U64, (1, 2**64 - 1, "u8")),
+        ufunc="mul_u64_u64_div_u64_v6_19",
+        kernel="6.19",
+    ),
+    Face("reciprocal_value", clock.reciprocal_value, ("d",), (DIVISOR,)),
+    Face(
+        "reciprocal_value_adv", clock.reciprocal_value_adv, ("d", "prec"), ((1, 2**31, "u4"), (1, 32, "u4"))
+    ),
+    Face(
+        "reciprocal_divide",
+        clock.reciprocal_divide,
+        ("a", "m", "sh1", "sh2"),
+        (U32, U32, (0, 31, "u4"), (0, 31, "u4")),
+    ),
+    Face("reciprocal_scale", clock.reciprocal_scale, ("val", "ep_ro"), (U32, U32)),
+]
+
+
 FACES = [
     Face("ktime_to_us", clock.ktime_to_us, ("ns",), (S64,)),
     Face("ktime_us_delta", clock.ktime_us_delta, ("later", "earlier"), (S64, S64)),
@@ -128,14 +252,7 @@ FACES = [
         typeless=True,
     ),
     Face("pelt_step", clock.pelt_step, ("now", "last"), (U64, U64)),
-    Face(
-        "clocks_calc_mult_shift",
-        clock.clocks_calc_mult_shift,
-        ("from_hz", "to_hz", "maxsec"),
-        ((1, 2**32 - 1, "u4"), U32, U32),
-    ),
-    Face("clocksource_cyc2ns", clock.clocksource_cyc2ns, ("cycles", "mult", "shift"), (U64, U32, SHIFT)),
-    Face("mul_u64_u32_shr", clock.mul_u64_u32_shr, ("a", "mul", "shift"), (U64, U32, SHIFT)),
+    *CLOCK,
     Face("decay_load_v3_8", partial(pelt.decay_load, kernel="3.8"), ("val", "n"), (U64, U64)),
     Face("decay_load_v4_3", partial(pelt.decay_load, kernel="4.3"), ("val", "n"), (U64, U64)),
     Face("decay_load_v4_12", partial(pelt.decay_load, kernel="4.12"), ("val", "n"), (U64, U64)),

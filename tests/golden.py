@@ -25,10 +25,18 @@ def _column(cells):
 
 
 @functools.cache
-def load(name):
-    """Columns of ``golden/NAME.csv.gz``: uint64, else int64, else Python ints, else text."""
+def load_text(name):
+    """``golden/NAME.csv.gz`` as it stands: the header, and the rows."""
     with gzip.open(FOLDER / f"{name}.csv.gz", "rt", newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
+    return header, rows
+
+
+@functools.cache
+def load(name):
+    """Columns of ``golden/NAME.csv.gz``: uint64, else int64, else Python ints, else text."""
+    header, rows = load_text(name)
+    assert len(set(header)) == len(header), "two columns of one name: read it by load_text()"
     columns = dict(zip(header, map(_column, zip(*rows, strict=True)), strict=True))
     for column in columns.values():
         column.flags.writeable = False

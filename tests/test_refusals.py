@@ -26,21 +26,74 @@ DOMAIN = {
 IDLE_STATES = cpuidle.IdleTable.load("intel_icx")
 MOMENTS = stats.Moments(2207, 535, 3104)
 PLACED = {"model": MODEL, "task": eas.task(util_avg=[9]), "cpus": eas.idle_cpus(MODEL, 1), "kernel": "5.12"}
-MODULES = (clock, cpuidle, eas, em, kernel, pelt, stats, stopwatch, workload)
+MODULES = (
+    clock,
+    clock.wraps,
+    cpuidle,
+    eas,
+    em,
+    kernel,
+    pelt,
+    stats,
+    stopwatch,
+    workload,
+)
 
 MOVED = {"se": pelt.initial_state(), "cfs": pelt.initial_state()}
 
-CALLS = {
+CLOCK = {
+    clock.approximate: {"ns": 1, "expression": "x>>10"},
+    clock.approximation: {"expression": "x>>10"},
+    clock.approximation_bounds: {"expression": "x>>10", "below": 1000},
+    clock.approximation_error: {"expression": "x>>10", "below": 1000},
+    clock.cev_delta2ns: {"latch": 1, "mult": 1, "shift": 1, "ismax": True},
+    clock.clockevents_config: {"freq": 1000, "min_delta_ticks": 1, "max_delta_ticks": 9},
+    clock.clocks_calc_max_nsecs: {"mult": 1, "shift": 1, "maxadj": 0, "mask": 255},
     clock.clocks_calc_mult_shift: {"from_hz": 1000, "to_hz": 10**9, "maxsec": 600},
     clock.clocksource_cyc2ns: {"cycles": 1, "mult": 1, "shift": 1},
+    clock.clocksource_cyc2ns_safe: {"cycles": 1, "mult": 1, "shift": 1, "max_cycles": 9},
+    clock.clocksource_delta: {"now": 1, "last": 1, "mask": 255, "validate": True},
+    clock.clocksource_hz2mult: {"hz": 1000, "shift_constant": 1},
+    clock.clocksource_khz2mult: {"khz": 1000, "shift_constant": 1},
+    clock.clocksource_mask: {"bits": 56},
+    clock.clocksource_register_hz: {"hz": 1000, "mask": 255},
+    clock.clocksource_register_khz: {"khz": 1000, "mask": 255},
+    clock.clocksource_update_freq_scale: {"scale": 1, "freq": 1000, "mask": 255},
     clock.cpuidle_residency: {"ns": 1, "how": "shr10"},
+    clock.cyc2ns_scale_legacy: {"khz": 1000},
+    clock.cyc_to_ns: {"cyc": 1, "mult": 1, "shift": 1},
+    clock.cycles_2_ns: {"tsc": 1, "mul": 1, "shift": 1, "offset": 0},
+    clock.cycles_2_ns_legacy: {"tsc": 1, "scale": 1024, "fixed": True},
+    clock.div_sc: {"ticks": 1, "nsec": 1, "shift": 1, "long_bits": 32},
+    clock.freq_error_ppb: {"mult": 1, "shift": 1, "freq": 1000, "scale": 1},
+    clock.ktime_divns: {"ns": 1, "div": 1},
     clock.ktime_to_us: {"ns": 1},
     clock.ktime_us_delta: {"later": 1, "earlier": 1},
-    clock.mul_u64_u32_shr: {"a": 1, "mul": 1, "shift": 1},
+    clock.mul_u64_u32_div: {"a": 1, "mul": 1, "divisor": 1},
+    clock.mul_u64_u32_shr: {"a": 1, "mul": 1, "shift": 1, "long_bits": 32},
+    clock.mul_u64_u64_div_u64: {"a": 1, "b": 1, "c": 1, "kernel": "6.19"},
+    clock.mul_u64_u64_shr: {"a": 1, "mul": 1, "shift": 1, "long_bits": 32},
     clock.ns_to_us: {"ns": 1},
+    clock.ns_to_us_mulhi: {"ns": 1},
     clock.ns_to_us_shift: {"ns": 1},
     clock.pelt_step: {"now": 1, "last": 1},
+    clock.perf_time_to_tsc: {"ns": 1, "time_mult": 1, "time_shift": 1, "time_zero": 0},
+    clock.pvclock_scale_delta: {"delta": 1, "mul_frac": 1, "shift": 1},
+    clock.reciprocal_divide: {"a": 1, "m": 1, "sh1": 0, "sh2": 0},
+    clock.reciprocal_scale: {"val": 1, "ep_ro": 1},
+    clock.reciprocal_value: {"d": 1},
+    clock.reciprocal_value_adv: {"d": 1, "prec": 32},
+    clock.sched_clock: {"cyc": 1, "mult": 1, "shift": 1, "mask": 255, "epoch_cyc": 0, "epoch_ns": 0},
+    clock.sched_clock_register: {"bits": 56, "rate": 1000},
+    clock.set_cyc2ns_scale: {"khz": 1000, "tsc_now": 1, "mul": 1, "shift": 1, "offset": 0},
     clock.to_ns: {"seconds": 1},
+    clock.tsc_to_perf_time: {"cyc": 1, "time_mult": 1, "time_shift": 1, "time_zero": 0},
+    clock.vdso_calc_ns: {"cycles": 1, "cycle_last": 0, "mask": 255, "mult": 1, "shift": 1, "base": 0},
+}
+CLOCK |= {getattr(clock.wraps, name): CLOCK[getattr(clock, name)] for name in clock.wraps.__all__}
+
+CALLS = {
+    **CLOCK,
     pelt.accumulate_segments: {"periods": 1, "d1": 1, "d3": 1, "half_life": 32, "load_avg_max": 47742},
     pelt.compute_runnable_contrib: {"n": 1, "kernel": "4.9"},
     pelt.constants: {"half_life": 32},
@@ -225,8 +278,18 @@ CALLS = {
 }
 #: Result types, made by the functions above and not by users; and a context manager with tests of its own.
 NOT_CALLED = {
+    clock.Approximation,
+    clock.ApproximationBounds,
+    clock.ApproximationError,
+    clock.ClockEvent,
+    clock.Clocksource,
+    clock.Cyc2ns,
+    clock.MaxNsecs,
     clock.MultShift,
     clock.PeltStep,
+    clock.Reciprocal,
+    clock.ReciprocalAdv,
+    clock.SchedClock,
     cpuidle.Choices,
     eas.EffectiveUtil,
     eas.Placement,

@@ -10,6 +10,7 @@
 #include "core/em.h"
 #include "core/math64.h"
 #include "core/pelt.h"
+#include "core/reciprocal.h"
 #include "core/weight.h"
 
 #define UFUNC(nin, nout, name, fn, ...) LOOP_##nin##_##nout(fn, __VA_ARGS__)

@@ -160,13 +160,121 @@
 			   &ARG(13, R), &ARG(14, S));                                   \
 	}
 
-#define LOOP_7_1(fn, A, B, C, D, E, F, G, R)                                            \
-	LOOP_HEAD(fn)                                                                   \
-	{                                                                               \
-		LOCALS(8);                                                              \
-		for (npy_intp i = 0; i < n; i++)                                        \
-			ARG(7, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), \
-				       ARG(5, F), ARG(6, G));                           \
+/* A rule of one argument and its constants: those that do not change are read once. */
+#define LOOP_5_1(fn, A, B, C, D, E, R)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(6);								\
+		if (n > 0 && step[0] == sizeof(C_##A) && step[5] == sizeof(C_##R) &&	\
+		    !(step[1] | step[2] | step[3] | step[4])) {				\
+			const npy_intp i = 0;						\
+			const C_##A *a = (const C_##A *)arg[0];				\
+			const C_##B b = ARG(1, B);					\
+			const C_##C c = ARG(2, C);					\
+			const C_##D d = ARG(3, D);					\
+			const C_##E e = ARG(4, E);					\
+			C_##R *r = (C_##R *)arg[5];					\
+			for (npy_intp k = 0; k < n; k++)				\
+				r[k] = fn(a[k], b, c, d, e);				\
+			return;								\
+		}									\
+		for (npy_intp i = 0; i < n; i++)					\
+			ARG(5, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D),	\
+				       ARG(4, E));					\
+	}
+
+#define LOOP_7_1(fn, A, B, C, D, E, F, G, R)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(8);								\
+		if (n > 0 && step[0] == sizeof(C_##A) && step[7] == sizeof(C_##R) &&	\
+		    !(step[1] | step[2] | step[3] | step[4] | step[5] | step[6])) {	\
+			const npy_intp i = 0;						\
+			const C_##A *a = (const C_##A *)arg[0];				\
+			const C_##B b = ARG(1, B);					\
+			const C_##C c = ARG(2, C);					\
+			const C_##D d = ARG(3, D);					\
+			const C_##E e = ARG(4, E);					\
+			const C_##F f = ARG(5, F);					\
+			const C_##G g = ARG(6, G);					\
+			C_##R *r = (C_##R *)arg[7];					\
+			for (npy_intp k = 0; k < n; k++)				\
+				r[k] = fn(a[k], b, c, d, e, f, g);			\
+			return;								\
+		}									\
+		for (npy_intp i = 0; i < n; i++)					\
+			ARG(7, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D),	\
+				       ARG(4, E), ARG(5, F), ARG(6, G));		\
+	}
+
+#define LOOP_1_3(fn, A, R, S, T)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(4);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), &ARG(1, R), &ARG(2, S), &ARG(3, T));		\
+	}
+
+#define LOOP_2_2(fn, A, B, R, S)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(4);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), &ARG(2, R), &ARG(3, S));		\
+	}
+
+#define LOOP_2_4(fn, A, B, R, S, T, U)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(6);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), &ARG(2, R), &ARG(3, S), &ARG(4, T),	\
+			   (bool *)&ARG(5, U));						\
+	}
+
+#define LOOP_2_5(fn, A, B, R, S, T, U, V)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(7);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), &ARG(2, R), &ARG(3, S), &ARG(4, T),	\
+			   &ARG(5, U), &ARG(6, V));					\
+	}
+
+#define LOOP_3_4(fn, A, B, C, R, S, T, U)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(7);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), &ARG(3, R), &ARG(4, S),	\
+			   &ARG(5, T), &ARG(6, U));					\
+	}
+
+#define LOOP_3_5(fn, A, B, C, R, S, T, U, V)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(8);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), &ARG(3, R), &ARG(4, S),	\
+			   &ARG(5, T), &ARG(6, U), &ARG(7, V));				\
+	}
+
+#define LOOP_4_2(fn, A, B, C, D, R, S)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(6);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), &ARG(4, R),	\
+			   &ARG(5, S));							\
+	}
+
+#define LOOP_5_3(fn, A, B, C, D, E, R, S, T)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		LOCALS(8);								\
+		for (npy_intp i = 0; i < n; i++)					\
+			fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E),	\
+			   &ARG(5, R), &ARG(6, S), &ARG(7, T));				\
 	}
 
 #define LOOP_10_1(fn, A, B, C, D, E, F, G, H, I, J, R)                                  \
@@ -205,6 +313,15 @@
 #define TYPES_4_1(A, B, C, D, R) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##D, TYPE_##R,
 #define TYPES_6_1(A, B, C, D, E, F, R) \
 	TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##D, TYPE_##E, TYPE_##F, TYPE_##R,
+#define TYPES_1_3(A, R, S, T) TYPE_##A, TYPE_##R, TYPE_##S, TYPE_##T,
+#define TYPES_2_2(A, B, R, S) TYPES_1_3(A, B, R, S)
+#define TYPES_2_4(A, B, R, S, T, U) TYPES_1_1(A, B) TYPES_1_3(R, S, T, U)
+#define TYPES_4_2(A, B, C, D, R, S) TYPES_2_4(A, B, C, D, R, S)
+#define TYPES_5_1(A, B, C, D, E, R) TYPES_2_4(A, B, C, D, E, R)
+#define TYPES_2_5(A, B, R, S, T, U, V) TYPES_2_1(A, B, R) TYPES_1_3(S, T, U, V)
+#define TYPES_3_4(A, B, C, R, S, T, U) TYPES_2_5(A, B, C, R, S, T, U)
+#define TYPES_3_5(A, B, C, R, S, T, U, V) TYPES_1_3(A, B, C, R) TYPES_1_3(S, T, U, V)
+#define TYPES_5_3(A, B, C, D, E, R, S, T) TYPES_3_5(A, B, C, D, E, R, S, T)
 #define TYPES_2_3(A, B, R, S, T) TYPE_##A, TYPE_##B, TYPE_##R, TYPE_##S, TYPE_##T,
 #define TYPES_3_2(A, B, C, R, S) TYPE_##A, TYPE_##B, TYPE_##C, TYPE_##R, TYPE_##S,
 #define TYPES_8_1(A, B, C, D, E, F, G, H, R) \

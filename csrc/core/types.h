@@ -13,5 +13,6 @@ typedef int32_t s32;
 typedef uint64_t u64;
 typedef int64_t s64;
 __extension__ typedef unsigned __int128 u128;
+__extension__ typedef __int128 s128;
 
 #endif

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clock conversions: nanoseconds to microseconds, PELT's step, mult/shift clocksources.
-
-All functions work elementwise, broadcast, and take the keywords of a NumPy
-ufunc (``out=``, ``where=``, ...). They follow Linux 6.1; where a function is older
-or of another version its docstring says so.
-"""
+"""Nanoseconds to microseconds, exactly and as cpuidle did it; PELT's step; seconds to nanoseconds."""
 
 from dataclasses import dataclass
 
@@ -14,27 +9,17 @@ from schedpy import _core
 from schedpy._coerce import as_array, as_choice, as_int
 
 __all__ = [
-    "MultShift",
     "PeltStep",
-    "clocks_calc_mult_shift",
-    "clocksource_cyc2ns",
     "cpuidle_residency",
+    "ktime_divns",
     "ktime_to_us",
     "ktime_us_delta",
-    "mul_u64_u32_shr",
     "ns_to_us",
+    "ns_to_us_mulhi",
     "ns_to_us_shift",
     "pelt_step",
     "to_ns",
 ]
-
-
-@dataclass(frozen=True)
-class MultShift:
-    """``(cycles * mult) >> shift`` converts cycles; both uint32, scalars or arrays."""
-
-    mult: np.ndarray | np.uint32
-    shift: np.ndarray | np.uint32
 
 
 @dataclass(frozen=True)
@@ -87,7 +72,7 @@ def ktime_us_delta(later, earlier, **ufunc):
     Returns
     -------
     int64 array
-        Microseconds, truncated toward zero.
+        Microseconds, truncated toward zero. `wraps.ktime_us_delta` tells where the subtraction wrapped.
 
     Notes
     -----
@@ -101,6 +86,40 @@ def ktime_us_delta(later, earlier, **ufunc):
     """
     return _core.ktime_us_delta(
         as_int(later, "later", np.int64, time=True), as_int(earlier, "earlier", np.int64, time=True), **ufunc
+    )
+
+
+def ktime_divns(ns, div, **ufunc):
+    """Nanoseconds divided by any unit, truncating toward zero.
+
+    Parameters
+    ----------
+    ns : array_like of int
+        Nanoseconds, signed 64 bit; timedelta64[ns] too.
+    div : array_like of int
+        The unit in ns, 0 .. 2^63 - 1.
+    **ufunc
+        Keywords of a NumPy ufunc.
+
+    Returns
+    -------
+    int64 array
+        ``ns / div``; a ``div`` of 0 gives 0 and NumPy's division warning.
+
+    Notes
+    -----
+    ktime_divns() of include/linux/ktime.h, 6.1, on 64-bit kernels. Those of 32 bit divide the magnitude and
+    put the sign back, which gives the same for ``div`` below 2^32. It has no known answers but those of
+    `ktime_to_us`: proved by a plain twin.
+
+    Examples
+    --------
+    >>> from schedpy import clock
+    >>> clock.ktime_divns([2_500_000, -2_500_000], 1_000_000).tolist()
+    [2, -2]
+    """
+    return _core.ktime_divns(
+        as_int(ns, "ns", np.int64, time=True), as_int(div, "div", np.int64, low=0), **ufunc
     )
 
 
@@ -127,6 +146,36 @@ def ns_to_us(ns, **ufunc):
     [1, 1, -1]
     """
     return _core.ns_to_us(as_int(ns, "ns", time=True), **ufunc)
+
+
+def ns_to_us_mulhi(ns, **ufunc):
+    """Nanoseconds to microseconds by a product of 128 bits: what a compiler makes of a division by 1000.
+
+    Parameters
+    ----------
+    ns : array_like of int
+        Nanoseconds. Unsigned arrays are computed as u64, everything else as s64.
+    **ufunc
+        Keywords of a NumPy ufunc.
+
+    Returns
+    -------
+    int64 or uint64 array
+        Equal to `ns_to_us` for every input.
+
+    Notes
+    -----
+    Unsigned ``mulhi(ns >> 3, 0x20C49BA5E353F7CF) >> 4``; signed, the upper half of the product of all bits
+    shifted by 7, plus 1 where ns is negative. The factor is (2^68 + 19) / 125, which makes the quotient too
+    large by 19 / 2^68 of itself: less than what is missing to the next integer.
+
+    Examples
+    --------
+    >>> from schedpy import clock
+    >>> clock.ns_to_us_mulhi([1999, -1999]).tolist()
+    [1, -1]
+    """
+    return _core.ns_to_us_mulhi(as_int(ns, "ns", time=True), **ufunc)
 
 
 def ns_to_us_shift(ns, **ufunc):
@@ -223,117 +272,6 @@ def pelt_step(now, last, **ufunc):
     (2, 2048)
     """
     return PeltStep(*_core.pelt_step(as_int(now, "now", np.uint64), as_int(last, "last", np.uint64), **ufunc))
-
-
-def clocks_calc_mult_shift(from_hz, to_hz, maxsec, **ufunc):
-    """mult and shift that convert cycles of one frequency into cycles of another.
-
-    Parameters
-    ----------
-    from_hz, to_hz : array_like of int
-        Frequencies in Hz, unsigned 32 bit.
-    maxsec : array_like of int
-        The range in seconds that must convert without overflow, unsigned 32 bit.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    MultShift
-        uint32 each. Where no shift of 1..32 leaves room for ``maxsec`` the kernel's loop runs out:
-        shift is 0 and mult that of shift 1. ``from_hz`` 0 gives 0, 0 and NumPy's division warning.
-
-    Notes
-    -----
-    clocks_calc_mult_shift() of kernel/time/clocksource.c, 6.1.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> timer = clock.clocks_calc_mult_shift(19_200_000, 1_000_000_000, 600)
-    >>> int(timer.mult), int(timer.shift)
-    (873813333, 24)
-    """
-    return MultShift(
-        *_core.clocks_calc_mult_shift(
-            as_int(from_hz, "from_hz", np.uint32),
-            as_int(to_hz, "to_hz", np.uint32),
-            as_int(maxsec, "maxsec", np.uint32),
-            **ufunc,
-        )
-    )
-
-
-def clocksource_cyc2ns(cycles, mult, shift, **ufunc):
-    """Clocksource cycles to ns; the product wraps at 64 bit, as the kernel's does.
-
-    Parameters
-    ----------
-    cycles : array_like of int
-        Unsigned 64 bit.
-    mult : array_like of int
-        Unsigned 32 bit.
-    shift : array_like of int
-        0 .. 63.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    int64 array
-        ``(cycles * mult mod 2^64) >> shift``; see `mul_u64_u32_shr` for the form that does not wrap.
-
-    Notes
-    -----
-    clocksource_cyc2ns() of include/linux/clocksource.h, 6.1.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> int(clock.clocksource_cyc2ns(19_200_000, 873813333, 24))
-    999999999
-    """
-    return _core.clocksource_cyc2ns(*_scaled(cycles, mult, shift, "cycles"), **ufunc)
-
-
-def mul_u64_u32_shr(a, mul, shift, **ufunc):
-    """``(a * mul) >> shift`` from the full 96-bit product, reduced to 64 bit.
-
-    Parameters
-    ----------
-    a : array_like of int
-        Unsigned 64 bit.
-    mul : array_like of int
-        Unsigned 32 bit.
-    shift : array_like of int
-        0 .. 63.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    uint64 array
-
-    Notes
-    -----
-    mul_u64_u32_shr() of include/linux/math64.h, 6.1.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> int(clock.mul_u64_u32_shr(2**63, 4202935002, 32))
-    9025734190401847296
-    """
-    return _core.mul_u64_u32_shr(*_scaled(a, mul, shift, "a"), **ufunc)
-
-
-def _scaled(cycles, mult, shift, name):
-    mult_name = "mult" if name == "cycles" else "mul"
-    return (
-        as_int(cycles, name, np.uint64),
-        as_int(mult, mult_name, np.uint32),
-        as_int(shift, "shift", np.uint32, high=63),
-    )
 
 
 def to_ns(seconds):
