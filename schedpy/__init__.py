@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Linux scheduler's own arithmetic, bit for bit and per kernel version, as vectorised NumPy functions."""
 
-from schedpy import clock, cpuidle, eas, em, kernel, live, paths, pelt, stats, stopwatch, workload
+from schedpy import clock, cpuidle, eas, em, jiffies, kernel, live, paths, pelt, stats, stopwatch, workload
 
 __all__ = [
     "clock",
     "cpuidle",
     "eas",
     "em",
+    "jiffies",
     "kernel",
     "live",
     "paths",

@@ -77,6 +77,20 @@ reciprocal_divide: np.ufunc
 reciprocal_scale: np.ufunc
 
 # jiffies
+jiffies_scaled_div: np.ufunc
+jiffies_scaled_div_uint: np.ufunc
+jiffies_scaled_div_ulong: np.ufunc
+jiffies_scaled_div_long: np.ufunc
+jiffies_scaled_shr_uint: np.ufunc
+jiffies_scaled_div_wraps: np.ufunc
+jiffies_scaled_shr_wraps: np.ufunc
+jiffies_timeout_div: np.ufunc
+jiffies_timeout_div_wraps: np.ufunc
+jiffies_timeout_shr: np.ufunc
+jiffies_timeout_shr_wraps: np.ufunc
+timespec64_to_jiffies: np.ufunc
+jiffies_to_timespec64: np.ufunc
+jiffies_to_timespec64_wraps: np.ufunc
 
 # stopwatch: a clock is a row of stopwatch_clocks or a callable
 STOPWATCH_COUNTER: str

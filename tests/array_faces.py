@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from schedpy import clock, eas, em, pelt
+from schedpy import clock, eas, em, jiffies, pelt
 
 U64 = (0, 2**64 - 1, "u8")
 S64 = (-(2**63), 2**63 - 1, "i8")
@@ -228,6 +228,45 @@ CLOCK = [
 ]
 
 
+def of_jiffies(ufunc, name, operand, **kernel):
+    argument = {"msecs_to_jiffies": "m", "usecs_to_jiffies": "u", "nsecs_to_jiffies": "n"}.get(name, "j")
+    return Face(ufunc, partial(getattr(jiffies, name), **kernel), (argument,), (operand,))
+
+
+UINT = (0, 2**32 - 1, "u8")
+JIFFIES = [
+    of_jiffies("jiffies_scaled_div", "jiffies64_to_msecs", U64, hz=300),
+    of_jiffies("jiffies_scaled_div_uint", "jiffies_to_msecs", U64, hz=300),
+    of_jiffies("jiffies_scaled_div_ulong", "nsecs_to_jiffies", U64, hz=300, long_bits=32),
+    of_jiffies("jiffies_scaled_div_long", "jiffies_to_clock_t", U64, hz=1024),
+    of_jiffies("jiffies_scaled_shr_uint", "jiffies_to_msecs", UINT, hz=300, long_bits=32),
+    of_jiffies("jiffies_timeout_div", "msecs_to_jiffies", UINT, hz=250),
+    of_jiffies("jiffies_timeout_shr", "usecs_to_jiffies", UINT, hz=300),
+    Face("jiffies_scaled_div_wraps", partial(jiffies.wraps.jiffies_to_msecs, hz=300), ("j",), (U64,)),
+    Face(
+        "jiffies_scaled_shr_wraps",
+        partial(jiffies.wraps.jiffies_to_msecs, hz=300, long_bits=32),
+        ("j",),
+        (UINT,),
+    ),
+    Face("jiffies_timeout_div_wraps", partial(jiffies.wraps.msecs_to_jiffies, hz=250), ("m",), (UINT,)),
+    Face("jiffies_timeout_shr_wraps", partial(jiffies.wraps.usecs_to_jiffies, hz=300), ("u",), (UINT,)),
+    Face(
+        "timespec64_to_jiffies",
+        partial(jiffies.timespec64_to_jiffies, hz=250),
+        ("sec", "nsec"),
+        (S64, (0, 10**9 - 1, "u8")),
+    ),
+    *with_companion(
+        "jiffies_to_timespec64",
+        partial(jiffies.jiffies_to_timespec64, hz=250),
+        partial(jiffies.wraps.jiffies_to_timespec64, hz=250),
+        ("j",),
+        (U64,),
+    ),
+]
+
+
 FACES = [
     Face("ktime_to_us", clock.ktime_to_us, ("ns",), (S64,)),
     Face("ktime_us_delta", clock.ktime_us_delta, ("later", "earlier"), (S64, S64)),
@@ -253,6 +292,7 @@ FACES = [
     ),
     Face("pelt_step", clock.pelt_step, ("now", "last"), (U64, U64)),
     *CLOCK,
+    *JIFFIES,
     Face("decay_load_v3_8", partial(pelt.decay_load, kernel="3.8"), ("val", "n"), (U64, U64)),
     Face("decay_load_v4_3", partial(pelt.decay_load, kernel="4.3"), ("val", "n"), (U64, U64)),
     Face("decay_load_v4_12", partial(pelt.decay_load, kernel="4.12"), ("val", "n"), (U64, U64)),

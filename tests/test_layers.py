@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "schedpy"
 
 #: Arrows point down: a part may import its own layer's list and nothing else of the package.
-FACES = {"clock", "stopwatch", "pelt", "em", "eas", "cpuidle"}
+FACES = {"clock", "jiffies", "stopwatch", "pelt", "em", "eas", "cpuidle"}
 LEAVES = {"kernel", "paths", "_coerce", "_files", "_tables", "_threads", "stats"}
 BELOW_FACES = {"kernel", "_coerce", "_files", "_tables", "_threads", "_core"}
 ALLOWED = {

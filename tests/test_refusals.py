@@ -11,7 +11,7 @@ import inspect
 import numpy as np
 import pytest
 
-from schedpy import clock, cpuidle, eas, em, kernel, pelt, stats, stopwatch, workload
+from schedpy import clock, cpuidle, eas, em, jiffies, kernel, pelt, stats, stopwatch, workload
 
 MODEL = em.EnergyModel.load("pixel4")
 LITTLE = MODEL["little"]
@@ -32,6 +32,8 @@ MODULES = (
     cpuidle,
     eas,
     em,
+    jiffies,
+    jiffies.wraps,
     kernel,
     pelt,
     stats,
@@ -91,9 +93,31 @@ CLOCK = {
     clock.vdso_calc_ns: {"cycles": 1, "cycle_last": 0, "mask": 255, "mult": 1, "shift": 1, "base": 0},
 }
 CLOCK |= {getattr(clock.wraps, name): CLOCK[getattr(clock, name)] for name in clock.wraps.__all__}
+KERNEL = {"hz": 250, "long_bits": 32}
+JIFFIES = {
+    jiffies.clock_t_to_jiffies: {"x": 1, **KERNEL},
+    jiffies.jiffies64_to_msecs: {"j": 1, "hz": 250},
+    jiffies.jiffies64_to_nsecs: {"j": 1, "hz": 250},
+    jiffies.jiffies_64_to_clock_t: {"j": 1, "hz": 250},
+    jiffies.jiffies_to_clock_t: {"j": 1, **KERNEL},
+    jiffies.jiffies_to_msecs: {"j": 1, **KERNEL},
+    jiffies.jiffies_to_timespec64: {"j": 1, **KERNEL},
+    jiffies.jiffies_to_usecs: {"j": 1, **KERNEL},
+    jiffies.max_jiffy_offset: {"long_bits": 32},
+    jiffies.msecs_to_jiffies: {"m": 1, **KERNEL},
+    jiffies.nsec_to_clock_t: {"n": 1},
+    jiffies.nsecs_to_jiffies: {"n": 1, **KERNEL},
+    jiffies.nsecs_to_jiffies64: {"n": 1, "hz": 250},
+    jiffies.tick_nsec: {"hz": 250},
+    jiffies.timeconst: {"hz": 250},
+    jiffies.timespec64_to_jiffies: {"sec": 1, "nsec": 1, **KERNEL},
+    jiffies.usecs_to_jiffies: {"u": 1, **KERNEL},
+}
+JIFFIES |= {getattr(jiffies.wraps, name): JIFFIES[getattr(jiffies, name)] for name in jiffies.wraps.__all__}
 
 CALLS = {
     **CLOCK,
+    **JIFFIES,
     pelt.accumulate_segments: {"periods": 1, "d1": 1, "d3": 1, "half_life": 32, "load_avg_max": 47742},
     pelt.compute_runnable_contrib: {"n": 1, "kernel": "4.9"},
     pelt.constants: {"half_life": 32},
@@ -290,6 +314,7 @@ NOT_CALLED = {
     clock.Reciprocal,
     clock.ReciprocalAdv,
     clock.SchedClock,
+    jiffies.Timespec64,
     cpuidle.Choices,
     eas.EffectiveUtil,
     eas.Placement,

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/eas_v6.h"
 #include "core/em.h"
+#include "core/jiffies.h"
 #include "core/math64.h"
 #include "core/pelt.h"
 #include "core/reciprocal.h"

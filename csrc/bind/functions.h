@@ -83,6 +83,22 @@ UFUNC(2, 4, reciprocal_value_adv, reciprocal_value_adv, u32, u32, u32, u32, u32,
 UFUNC(4, 1, reciprocal_divide, reciprocal_divide, u32, u32, u32, u32, u32)
 UFUNC(2, 1, reciprocal_scale, reciprocal_scale, u32, u32, u32)
 
+/* jiffies */
+UFUNC(5, 1, jiffies_scaled_div, jiffies_scaled_div, u64, u64, u64, u64, u64, u64)
+UFUNC(5, 1, jiffies_scaled_div_uint, jiffies_scaled_div_uint, u64, u64, u64, u64, u64, u32)
+UFUNC(5, 1, jiffies_scaled_div_ulong, jiffies_scaled_div_ulong, u64, u64, u64, u64, u64, u64)
+UFUNC(5, 1, jiffies_scaled_div_long, jiffies_scaled_div_long, u64, u64, u64, u64, u64, s64)
+UFUNC(5, 1, jiffies_scaled_shr_uint, jiffies_scaled_shr_uint, u64, u64, u64, u64, u64, u32)
+UFUNC(6, 1, jiffies_scaled_div_wraps, jiffies_scaled_div_wraps, u64, u64, u64, u64, u64, u64, b8)
+UFUNC(6, 1, jiffies_scaled_shr_wraps, jiffies_scaled_shr_wraps, u64, u64, u64, u64, u64, u64, b8)
+UFUNC(7, 1, jiffies_timeout_div, jiffies_timeout_div, u64, u64, u64, u64, u64, u64, u64, u64)
+UFUNC(7, 1, jiffies_timeout_div_wraps, jiffies_timeout_div_wraps, u64, u64, u64, u64, u64, u64, u64, b8)
+UFUNC(7, 1, jiffies_timeout_shr, jiffies_timeout_shr, u64, u64, u64, u64, u64, u64, u64, u64)
+UFUNC(7, 1, jiffies_timeout_shr_wraps, jiffies_timeout_shr_wraps, u64, u64, u64, u64, u64, u64, u64, b8)
+UFUNC(8, 1, timespec64_to_jiffies, timespec64_to_jiffies, s64, u64, u64, u64, u64, u64, u32, u32, u64)
+UFUNC(2, 2, jiffies_to_timespec64, jiffies_to_timespec64, u64, u64, s64, s64)
+UFUNC(2, 1, jiffies_to_timespec64_wraps, jiffies_to_timespec64_wraps, u64, u64, b8)
+
 /* pelt */
 UFUNC(4, 1, decay_load_v3_8, decay_load_v3_8, u64, u64, u32, u32, u64)
 UFUNC(4, 1, decay_load_v4_3, decay_load_v4_3, u64, u64, u32, u32, u64)
