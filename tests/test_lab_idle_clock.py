@@ -20,6 +20,8 @@ from schedpy.lab import idle_clock  # noqa: E402
 from schedpy.plot import idle_clock as plot  # noqa: E402
 
 NOTEBOOK = Path(__file__).parent.parent / "notebooks/03_idle_clock.py"
+LOST = "whether the deviation shows in the selection of states"
+PARTS = ("timers and periodic interrupts", "idles of random length")
 VERDICTS = {"agrees", "differs", "consistent", "not consistent", "cannot be told"}
 
 
@@ -187,15 +189,8 @@ def test_host_stands_below_the_mail(cost):
 def test_one_line_per_figure(lines):
     figures = idle_clock.published()
     inputs = {"calls per round", "rounds"}
-    twice = {
-        "deviation of the shift from the division": ("linear",),
-        "whether the deviation shows in the selection of states": (
-            "idles of random length",
-            "timers and periodic interrupts",
-        ),
-    }
-    parts = {f"{what}, {part}" for what, each in twice.items() for part in each}
-    inputs.add("whether the deviation shows in the selection of states")
+    parts = {"deviation of the shift from the division, linear", *(f"{LOST}, {part}" for part in PARTS)}
+    inputs.add(LOST)
     conversions = {f"{ns} ns by {how}" for ns in (10**3, 10**6, 10**9) for how in ("div1000", "div1024")}
     assert set(lines.index) == set(figures["what"]) - inputs | parts | conversions
     assert lines.index.is_unique
@@ -218,6 +213,31 @@ def test_what_can_be_recomputed(lines):
     for function, least in (("ktime_get()", "38.2"), ("local_clock()", "13.4")):
         assert verdict[f"{function}: stddev"] == "not consistent"
         assert ours[f"{function}: stddev"] == f"at least {least} ns over 1000000 calls"
+
+
+def test_whether_the_deviation_is_lost(lines, found):
+    periodic, random = (lines.loc[f"{LOST}, {part}"] for part in PARTS)
+    over = idle_clock.over_tables(found)
+    worst = over.loc[over["worst_pct"].idxmax()]
+    assert periodic["ours"] == f"up to {worst['worst_pct']:.1f} % of idles change state"
+    assert periodic["why"].startswith(f"{worst['worst_table']}, {worst['idles']}: ")
+    assert periodic["verdict"] == "not consistent"
+    assert random["verdict"] == "consistent"
+    assert lines.loc["whether the loss of precision is acceptable", ["ours", "verdict"]].tolist() == [
+        "1000 ms of a second polled, 0.8 by the division",
+        "not consistent",
+    ]
+
+
+def test_verdicts_follow_the_flips(found):
+    """Other flips, other verdicts; a part that was not looked at has no line."""
+    fewer = idle_clock.verdicts(found=found.assign(flips_pct=found["flips_pct"] / 50)).set_index("what")
+    assert fewer.loc[f"{LOST}, {PARTS[0]}", "verdict"] == "consistent"
+    more = idle_clock.verdicts(found=found.assign(flips_pct=found["flips_pct"] + 3)).set_index("what")
+    assert more.loc[f"{LOST}, {PARTS[1]}", "verdict"] == "not consistent"
+    timers = idle_clock.verdicts(found=found[found["kind"] == "timer"])["what"].tolist()
+    assert f"{LOST}, {PARTS[0]}" in timers
+    assert f"{LOST}, {PARTS[1]}" not in timers
 
 
 def test_times_of_another_cpu_cannot_be_told(lines, cost):

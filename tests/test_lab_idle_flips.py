@@ -166,6 +166,7 @@ def test_periodic_interrupts_inside_a_band_flip_all(menu):
     inside = menu[menu["idles"].isin([idles.label for idles in INSIDE]) & (menu["flips_pct"] > 50)]
     assert set(inside["idles"]) == {idles.label for idles in INSIDE}
     low, high = (inside.loc[inside["flips_pct"].agg(which)] for which in ("idxmin", "idxmax"))
+    assert low["deviation_pct"] < 1, "each stream flips nearly all of its idles"
     assert agrees(low["flips_pct"], low["deviation_pct"], 98.4, 0.1)
     assert agrees(high["flips_pct"], high["deviation_pct"], 100, 1)
 
