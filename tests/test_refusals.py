@@ -287,7 +287,14 @@ CALLS = {
     stopwatch.clocks: {},
     stopwatch.counter: {},
     stopwatch.read: {"name": "CLOCK_MONOTONIC"},
-    stopwatch.read_cost: {"clocks": "empty call", "rounds": 2, "calls": 10, "cpu": None, "warmup": 1000},
+    stopwatch.read_cost: {
+        "clocks": "empty call",
+        "rounds": 2,
+        "calls": 10,
+        "cpus": None,
+        "pinned": True,
+        "warmup": 1000,
+    },
     workload.periodic: {
         "run_ns": 5,
         "period_ns": 9,
@@ -338,6 +345,7 @@ NOT_CALLED = {
     stopwatch.Clock,
     stopwatch.ClockCost,
     stopwatch.Counter,
+    stopwatch.Histogram,
     stopwatch.ReadCost,
     stopwatch.pinned,
     workload.Events,

@@ -68,6 +68,31 @@ static void enter_python(PyThreadState *state)
 		PyEval_RestoreThread(state);
 }
 
+/*
+ * The gate that a caller means: NULL for None, else three uint64 (racers, met,
+ * called off) in an array that all racers share. A callable holds the GIL while
+ * it waits, so that the others could never come: it reads alone.
+ */
+static bool gate_of(PyObject *object, const struct stopwatch_clock *clock, struct stopwatch_gate **gate)
+{
+	PyArrayObject *array = (PyArrayObject *)object;
+
+	*gate = NULL;
+	if (object == Py_None)
+		return true;
+	if (!PyArray_Check(object) || PyArray_TYPE(array) != NPY_UINT64 || PyArray_NDIM(array) != 1 ||
+	    PyArray_DIM(array, 0) != 3 || !PyArray_ISCARRAY(array)) {
+		PyErr_SetString(PyExc_TypeError, "gate: must be three uint64 in a writable array");
+		return false;
+	}
+	if (clock->kind == STOPWATCH_CALLBACK) {
+		PyErr_SetString(PyExc_ValueError, "gate: a callable reads alone");
+		return false;
+	}
+	*gate = PyArray_DATA(array);
+	return true;
+}
+
 /* A fresh uint64 array, or NULL with an exception set. */
 static PyArrayObject *new_ticks(Py_ssize_t count)
 {
@@ -153,21 +178,22 @@ static PyObject *batch(PyObject *module, PyObject *args)
 	struct stopwatch_clock clock;
 	struct callback callback;
 	PyThreadState *state;
-	PyObject *object;
+	PyObject *object, *meeting = Py_None;
+	struct stopwatch_gate *gate;
 	Py_ssize_t warmup, calls;
 	u64 ticks;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "Onn", &object, &warmup, &calls))
+	if (!PyArg_ParseTuple(args, "Onn|O", &object, &warmup, &calls, &meeting))
 		return NULL;
-	if (!clock_of(object, &clock, &callback))
+	if (!clock_of(object, &clock, &callback) || !gate_of(meeting, &clock, &gate))
 		return NULL;
 	if (warmup < 0 || calls < 0) {
 		PyErr_Format(PyExc_ValueError, "%zd, %zd calls: must not be negative", warmup, calls);
 		return NULL;
 	}
 	state = leave_python(&clock);
-	ticks = stopwatch_batch(&clock, (size_t)warmup, (size_t)calls);
+	ticks = stopwatch_batch(&clock, (size_t)warmup, (size_t)calls, gate);
 	enter_python(state);
 	return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLongLong(ticks);
 }
@@ -178,13 +204,14 @@ static PyObject *single(PyObject *module, PyObject *args)
 	struct callback callback;
 	PyThreadState *state;
 	PyArrayObject *ticks;
-	PyObject *object;
+	PyObject *object, *meeting = Py_None;
+	struct stopwatch_gate *gate;
 	Py_ssize_t warmup, calls;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "Onn", &object, &warmup, &calls))
+	if (!PyArg_ParseTuple(args, "Onn|O", &object, &warmup, &calls, &meeting))
 		return NULL;
-	if (!clock_of(object, &clock, &callback))
+	if (!clock_of(object, &clock, &callback) || !gate_of(meeting, &clock, &gate))
 		return NULL;
 	if (warmup < 0) {
 		PyErr_Format(PyExc_ValueError, "%zd calls: must not be negative", warmup);
@@ -194,7 +221,7 @@ static PyObject *single(PyObject *module, PyObject *args)
 	if (!ticks)
 		return NULL;
 	state = leave_python(&clock);
-	stopwatch_single(&clock, (size_t)warmup, PyArray_DATA(ticks), (size_t)calls);
+	stopwatch_single(&clock, (size_t)warmup, PyArray_DATA(ticks), (size_t)calls, gate);
 	enter_python(state);
 	if (PyErr_Occurred())
 		Py_CLEAR(ticks);
@@ -244,8 +271,8 @@ static PyObject *pair(PyObject *module, PyObject *none)
 static PyMethodDef methods[] = {
 	{ "stopwatch_clocks", clocks, METH_NOARGS, "() -> [(index, name, kind, id, resolution_ns)]" },
 	{ "stopwatch_read", read_clock, METH_O, "(clock) -> its value" },
-	{ "stopwatch_batch", batch, METH_VARARGS, "(clock, warmup, calls) -> ticks for all calls" },
-	{ "stopwatch_single", single, METH_VARARGS, "(clock, warmup, calls) -> ticks of each call" },
+	{ "stopwatch_batch", batch, METH_VARARGS, "(clock, warmup, calls, gate=None) -> ticks for all calls" },
+	{ "stopwatch_single", single, METH_VARARGS, "(clock, warmup, calls, gate=None) -> ticks of each call" },
 	{ "stopwatch_empty", empty, METH_O, "(count) -> ticks of empty brackets" },
 	{ "stopwatch_deltas", deltas, METH_O, "(count) -> back-to-back differences" },
 	{ "stopwatch_pair", pair, METH_NOARGS, "() -> (width, ticks, CLOCK_MONOTONIC_RAW in ns)" },

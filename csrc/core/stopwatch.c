@@ -238,40 +238,71 @@ bool stopwatch_reach(const int *ids, enum stopwatch_reach *reach, size_t count)
 }
 
 /*
- * Batch: one bracket around all calls, so its own cost vanishes in the mean.
+ * Wait for the other racers, reading the clock meanwhile. Arrivals are numbered
+ * from 0; the one numbered n is of meeting n / racers, and that is complete
+ * when met has reached (n / racers + 1) * racers. A racer that is late to see
+ * it finds a larger number, for nobody leaves the next meeting without it.
  *
- *	warm-up | begin | read read read ... read | end
+ * Without a gate nobody is waited for.
+ */
+static void stopwatch_meet(const struct stopwatch_clock *clock, struct stopwatch_gate *gate)
+{
+	u64 racers, complete;
+
+	if (!gate || gate->racers == 0)
+		return;
+	racers = gate->racers;
+	complete = (__atomic_fetch_add(&gate->met, 1, __ATOMIC_ACQ_REL) / racers + 1) * racers;
+	while (__atomic_load_n(&gate->met, __ATOMIC_ACQUIRE) < complete &&
+	       !__atomic_load_n(&gate->called_off, __ATOMIC_ACQUIRE))
+		keep(clock->read(clock));
+}
+
+/*
+ * Batch: one bracket around all calls, so its own cost vanishes in the mean.
+ * With a gate all racers read from before the first stamp until after the last
+ * of any of them:
+ *
+ *	warm-up | read until all are here | begin | read ... read | end | read until all have ended
  *
  * Given:	warmup		calls before, which nobody times
  *		calls		calls between the two stamps
+ *		gate		where the racers meet; NULL: alone
  * Returned:	ticks of the counter for all calls together
  */
-u64 stopwatch_batch(const struct stopwatch_clock *clock, size_t warmup, size_t calls)
+u64 stopwatch_batch(const struct stopwatch_clock *clock, size_t warmup, size_t calls,
+		    struct stopwatch_gate *gate)
 {
-	u64 begin;
+	u64 begin, ticks;
 
 	for (size_t i = 0; i < warmup; i++)
 		keep(clock->read(clock));
+	stopwatch_meet(clock, gate);
 	begin = stopwatch_begin();
 	for (size_t i = 0; i < calls; i++)
 		keep(clock->read(clock));
-	return stopwatch_end() - begin;
+	ticks = stopwatch_end() - begin;
+	stopwatch_meet(clock, gate);
+	return ticks;
 }
 
 /*
  * Single: a bracket around each call. ticks holds what the bracket measured,
- * its own cost included: that of stopwatch_empty().
+ * its own cost included: that of stopwatch_empty(). The gate as above.
  */
-void stopwatch_single(const struct stopwatch_clock *clock, size_t warmup, u64 *ticks, size_t calls)
+void stopwatch_single(const struct stopwatch_clock *clock, size_t warmup, u64 *ticks, size_t calls,
+		      struct stopwatch_gate *gate)
 {
 	for (size_t i = 0; i < warmup; i++)
 		keep(clock->read(clock));
+	stopwatch_meet(clock, gate);
 	for (size_t i = 0; i < calls; i++) {
 		u64 begin = stopwatch_begin();
 
 		keep(clock->read(clock));
 		ticks[i] = stopwatch_end() - begin;
 	}
+	stopwatch_meet(clock, gate);
 }
 
 /* Brackets around nothing. */

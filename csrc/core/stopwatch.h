@@ -48,13 +48,27 @@ struct stopwatch_clock {
 
 enum stopwatch_reach { STOPWATCH_UNKNOWN, STOPWATCH_IN_USER_SPACE, STOPWATCH_IN_KERNEL };
 
+/*
+ * Where several threads meet: none goes on before all have come. racers is how
+ * many there are; met counts arrivals and is never set back, so that one gate
+ * serves for every meeting of the same threads. A gate that was called off
+ * holds nobody any more. Its fields are shared: see stopwatch_meet().
+ */
+struct stopwatch_gate {
+	u64 racers;
+	u64 met;
+	u64 called_off;
+};
+
 size_t stopwatch_clock(size_t row, struct stopwatch_clock *clock);
 bool stopwatch_answers(const struct stopwatch_clock *clock);
 u64 stopwatch_resolution_ns(const struct stopwatch_clock *clock);
 bool stopwatch_reach(const int *ids, enum stopwatch_reach *reach, size_t count);
 
-u64 stopwatch_batch(const struct stopwatch_clock *clock, size_t warmup, size_t calls);
-void stopwatch_single(const struct stopwatch_clock *clock, size_t warmup, u64 *ticks, size_t calls);
+u64 stopwatch_batch(const struct stopwatch_clock *clock, size_t warmup, size_t calls,
+		    struct stopwatch_gate *gate);
+void stopwatch_single(const struct stopwatch_clock *clock, size_t warmup, u64 *ticks, size_t calls,
+		      struct stopwatch_gate *gate);
 void stopwatch_empty(u64 *ticks, size_t brackets);
 void stopwatch_deltas(u64 *ticks, size_t count);
 u64 stopwatch_pair(u64 *ticks, u64 *raw_ns);

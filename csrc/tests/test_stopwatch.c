@@ -30,14 +30,60 @@ static void test_loops_make_every_call(void)
 	u64 calls = 0, ticks[CALLS];
 	struct stopwatch_clock clock = { "", STOPWATCH_CALLBACK, -1, count_up, &calls };
 
-	(void)stopwatch_batch(&clock, 10, CALLS);
+	(void)stopwatch_batch(&clock, 10, CALLS, NULL);
 	CHECK(calls == 10 + CALLS);
 	calls = 0;
-	stopwatch_single(&clock, 10, ticks, CALLS);
+	stopwatch_single(&clock, 10, ticks, CALLS, NULL);
 	CHECK(calls == 10 + CALLS);
 	calls = 0;
-	(void)stopwatch_batch(&clock, 0, 0);
+	(void)stopwatch_batch(&clock, 0, 0, NULL);
 	CHECK(calls == 0);
+}
+
+/* A clock whose reads let the other racer arrive, at two of them. */
+struct race {
+	struct stopwatch_gate gate;
+	u64 reads, arrives_at[2];
+};
+
+static u64 race(const struct stopwatch_clock *clock)
+{
+	struct race *race = clock->context;
+
+	race->reads++;
+	for (int i = 0; i < 2; i++)
+		if (race->reads == race->arrives_at[i])
+			race->gate.met++;
+	return race->reads;
+}
+
+/* 10 to warm up, 5 until the other is here, all calls, 7 until the other has ended. */
+static void test_racers_read_until_all_are_there(void)
+{
+	u64 ticks[CALLS];
+	struct race all = { { 2, 6, 0 }, 0, { 15, 15 + CALLS + 7 } };
+	struct stopwatch_clock clock = { "", STOPWATCH_CALLBACK, -1, race, &all };
+
+	(void)stopwatch_batch(&clock, 10, CALLS, &all.gate);
+	CHECK(all.reads == 10 + 5 + CALLS + 7 && all.gate.met == 10);
+	all.reads = 0;
+	stopwatch_single(&clock, 10, ticks, CALLS, &all.gate);
+	CHECK(all.reads == 10 + 5 + CALLS + 7 && all.gate.met == 14);
+}
+
+/* One racer waits for nobody, nor does one whose race was called off, or that has no racers. */
+static void test_nobody_waits_in_vain(void)
+{
+	struct race alone[] = { { { 1, 0, 0 }, 0, { 0, 0 } },
+				{ { 2, 0, 1 }, 0, { 0, 0 } },
+				{ { 0, 0, 0 }, 0, { 0, 0 } } };
+
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+		struct stopwatch_clock clock = { "", STOPWATCH_CALLBACK, -1, race, &alone[i] };
+
+		(void)stopwatch_batch(&clock, 10, CALLS, &alone[i].gate);
+		CHECK(alone[i].reads == 10 + CALLS);
+	}
 }
 
 /* The whole holds its parts: brackets inside a bracket never sum to more than it. */
@@ -106,6 +152,8 @@ static void test_clocks_answer_and_advance(void)
 int main(void)
 {
 	test_loops_make_every_call();
+	test_racers_read_until_all_are_there();
+	test_nobody_waits_in_vain();
 	test_brackets_nest();
 	test_pairs_advance();
 	test_reach();
