@@ -188,6 +188,49 @@ def sweep(commands):
                 result = sweep.run_described(arguments.file, executor=executor, **overrides)
         print(f"{result.folder}: {result.summary()}")
 
+
+def clock(commands):
+    """Print what reading each clock costs here, in the layout of the mail of 2016."""
+    parser = commands.add_parser(
+        "clock",
+        help="what reading each clock of this machine costs, alone and in a race",
+        description="The table of the mail of April 2016 for this machine: what a read of each clock costs,\n"
+        "which of them enter the kernel, how single calls are spread, and what becomes of it when\n"
+        "all CPUs read at once. Where all rounds would take longer than --seconds there are fewer.\n"
+        "Needs the extra lab.",
+        epilog="example:\n  python -m schedpy clock --cpus 0 1 --out build/clock",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=int, metavar="N", default=100, help="(default: %(default)s)")
+    parser.add_argument(
+        "--calls", type=int, metavar="N", default=10_000, help="calls of a round (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--cpus", type=int, nargs="+", metavar="CPU", help="who races (default: all that may be used)"
+    )
+    parser.add_argument("--not-pinned", action="store_true", help="let the scheduler move the threads")
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", default=10, help="for both together (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", help="write all that was measured there, as JSON and CSV, and the tables"
+    )
+
+    def run(arguments):
+        from schedpy.lab import clock_cost
+
+        table = clock_cost.measure(
+            rounds=arguments.rounds,
+            calls=arguments.calls,
+            cpus=arguments.cpus,
+            pinned=not arguments.not_pinned,
+            seconds=arguments.seconds,
+        )
+        print(table)
+        if arguments.out is not None:
+            table.save(arguments.out)
+            print(f"\n{arguments.out}")
+
     parser.set_defaults(run=run)
 
 
@@ -197,7 +240,7 @@ def main(arguments=None):
         prog="python -m schedpy", description="The Linux scheduler's own arithmetic.", allow_abbrev=False
     )
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for add in (reproduce, phases, live, sweep):
+    for add in (reproduce, phases, clock, live, sweep):
         add(commands)
     chosen = parser.parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):

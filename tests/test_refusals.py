@@ -294,6 +294,7 @@ CALLS = {
         "cpus": None,
         "pinned": True,
         "warmup": 1000,
+        "seconds": 9.5,
     },
     workload.periodic: {
         "run_ns": 5,

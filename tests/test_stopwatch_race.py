@@ -166,6 +166,19 @@ def test_ctrl_c_ends_the_race():
     assert sorted(os.sched_getaffinity(0)) == ALLOWED
 
 
+@pytest.mark.parametrize("cpus", [None, pytest.param(ALLOWED[:2], marks=several)])
+def test_time_that_is_up_ends_the_rounds_for_all(cpus):
+    begin = time.monotonic()
+    cost = stopwatch.read_cost("empty call", 10**5, 100, cpus=cpus, seconds=0.2, progress=False)
+    assert 0.2 < time.monotonic() - begin < 20
+    assert 2 <= cost.rounds < 10**5
+    for one in cost.threads:
+        assert one[0].round_ticks.shape == (cost.rounds,)
+        assert one[0].counts.sum() == cost.rounds * 100
+    assert stopwatch.read_cost("empty call", 3, 1, cpus=cpus, seconds=1e-9, progress=False).rounds == 2
+    assert stopwatch.read_cost("empty call", 3, 1, cpus=cpus, seconds=60, progress=False).rounds == 3
+
+
 # ---- the histogram
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Timing clocks: rounds in a thread alone, or in several threads that race."""
 
+import math
+import numbers
 import os
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -51,6 +54,7 @@ def read_cost(
     cpus: int | Iterable[int] | None = None,
     pinned: bool = True,
     warmup: int = 1000,
+    seconds: float | None = None,
     progress: bool = True,
 ) -> ReadCost:
     """What reading a clock costs, in the manner of the 2016 measurement: `rounds` times `calls` calls.
@@ -79,6 +83,8 @@ def read_cost(
         use). What then moves from one CPU to another in a bracket is timed with two counters.
     warmup : int
         Untimed calls before each of the two modes, at least 1000.
+    seconds : float, optional
+        The round in which this time is up is the last one: a busy machine makes fewer rounds, two at least.
     progress : bool
         Show a bar after two seconds, if tqdm is installed; never where standard error is no terminal.
 
@@ -113,7 +119,7 @@ def read_cost(
     ran_on = named or (allowed[-1:] if flag else allowed)
     places = [{cpu} for cpu in ran_on] if flag else [set(ran_on)] * racers
 
-    plan = _Plan(list(wanted.values()), rounds, calls, warmup)
+    plan = _Plan(list(wanted.values()), rounds, calls, warmup, _checked_seconds(seconds))
     with confined(places[0]):
         start = instant()
         step, share = step_of(_core.stopwatch_deltas(100_000))
@@ -121,14 +127,25 @@ def read_cost(
         timed = _race(plan, places, bar) if racers > 1 else [_timed(plan, None, bar)]
         least = min(min(one.brackets) for one in timed)
         counter = Counter(_core.STOPWATCH_COUNTER, frequency(start), step, share, least)
+    made = len(timed[0].brackets)
     threads = tuple(
         tuple(
-            _clock_cost(clock, calls, counter, batch, single)
+            _clock_cost(clock, calls, counter, batch[:made], single[:made])
             for clock, batch, single in zip(wanted, one.batches, one.singles, strict=True)
         )
         for one in timed
     )
-    return ReadCost(rounds, calls, warmup, ran_on, bool(flag), _clocksource(), counter, threads)
+    return ReadCost(made, calls, warmup, ran_on, bool(flag), _clocksource(), counter, threads)
+
+
+def _checked_seconds(seconds: float | None) -> float:
+    if seconds is None:
+        return math.inf
+    if isinstance(seconds, bool) or not isinstance(seconds, numbers.Real):
+        raise TypeError(f"seconds = {seconds!r}: must be a number")
+    if not 0 < seconds < math.inf:
+        raise ValueError(f"seconds = {seconds}: must be above 0 and finite")
+    return float(seconds)
 
 
 def _to_time(names, racers: int) -> dict[Clock, int | Callable[[], float]]:
@@ -152,6 +169,7 @@ class _Plan:
     rounds: int
     calls: int
     warmup: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -163,15 +181,24 @@ class _Timed:
     brackets: list[int] = field(default_factory=list)
 
 
-def _timed(plan: _Plan, gate: np.ndarray | None, bar) -> _Timed:
-    """All rounds of one thread; cut short where the race was called off."""
+def _timed(plan: _Plan, gate: np.ndarray | None, bar, leads: bool = True) -> _Timed:
+    """All rounds of one thread; cut short where the race was called off.
+
+    The one who leads ends it when time is up. By then all have ended its last round, and begun or not begun
+    one more, which does not count: the leader's number of rounds holds for all.
+    """
     found = _Timed([[] for _ in plan.readers], [[] for _ in plan.readers])
-    for _ in range(plan.rounds) if bar is None else bar(range(plan.rounds)):
+    end = time.monotonic() + plan.seconds
+    for number in range(plan.rounds) if bar is None else bar(range(plan.rounds)):
         found.brackets.append(int(_core.stopwatch_empty(plan.calls).min()))
         for reader, batch, single in zip(plan.readers, found.batches, found.singles, strict=True):
             batch.append(_core.stopwatch_batch(reader, plan.warmup, plan.calls, gate))
             ticks = _core.stopwatch_single(reader, plan.warmup, plan.calls, gate)
             single.append(_histogram(ticks))
+        if leads and number and time.monotonic() >= end:
+            if gate is not None:
+                gate[2] = 1
+            break
         if gate is not None and gate[2]:
             break
     return found
@@ -184,7 +211,7 @@ def _race(plan: _Plan, places: list[set[int]], bar) -> list[_Timed]:
     def race(number: int) -> _Timed:
         try:
             with confined(places[number]):
-                return _timed(plan, gate, bar if number == 0 else None)
+                return _timed(plan, gate, bar if number == 0 else None, leads=number == 0)
         except BaseException:
             gate[2] = 1
             raise

@@ -152,7 +152,8 @@ class ReadCost:
         many = len(self.threads)
         return f"{f'by {many} threads at once, ' if many > 1 else ''}not pinned, on any of {cpus}"
 
-    def _caption(self) -> str:
+    def caption(self) -> str:
+        """Where, by what counter and how often it was measured, in a sentence or two."""
         counter = self.counter
         return (
             f"{self.rounds} rounds of {self.calls} calls {self._where()}, in ns. "
@@ -174,12 +175,12 @@ class ReadCost:
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join([self._caption(), *text_table(self._cells(), left=(0, 1))])
+        return "\n".join([self.caption(), *text_table(self._cells(), left=(0, 1))])
 
     def _repr_html_(self) -> str:
         header, units, *rows = self._cells()
         head = [f"{name} {unit}".strip() for name, unit in zip(header, units, strict=True)]
-        return html_table(head, rows, self._caption())
+        return html_table(head, rows, self.caption())
 
     def to_pandas(self) -> Any:
         """The table as a pandas DataFrame: a row per clock, `kind` and all that `ClockCost.statistics` gives.
