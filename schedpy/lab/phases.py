@@ -20,6 +20,8 @@ from schedpy import eas, em, pelt, stopwatch, workload
 from schedpy._coerce import as_number
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
+from schedpy.lab.phases_needed import left_out, needed, sample_tests
+from schedpy.lab.phases_recorded import recorded
 from schedpy.lab.phases_share import (
     decisions,
     is_of_the_mail,
@@ -29,7 +31,7 @@ from schedpy.lab.phases_share import (
     settled_util,
 )
 from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
-from schedpy.lab.phases_tables import ACTIVATIONS, inconsistencies, published, table
+from schedpy.lab.phases_tables import ACTIVATIONS, CPU_NAMES, inconsistencies, published, table
 from schedpy.lab.timing import Timing
 
 __all__ = [
@@ -38,11 +40,15 @@ __all__ = [
     "decisions",
     "inconsistencies",
     "is_of_the_mail",
+    "left_out",
     "measure",
     "mid_share",
+    "needed",
     "placements",
     "published",
     "published_shares",
+    "recorded",
+    "sample_tests",
     "savings",
     "settled_util",
     "simulate",
@@ -58,9 +64,6 @@ KERNEL = "5.12"
 _WITH_MARGIN = ("v5.12", "v5.13")
 ARMS = ("walk", "lut", "walk")
 TRIES = 20
-
-# The mail's words for the three kinds of CPU, and the domains of the energy model.
-CPU_NAMES = {"little": "Little", "mid": "Mid", "prime": "Big"}
 
 
 # The CPU column out of the arithmetic

@@ -12,6 +12,8 @@ from schedpy.lab.timing import Timing
 # 2 s of a 16 ms period, which is what the staircase runs in each phase.
 ACTIVATIONS = 125
 LEVEL = 0.95
+# The mail's words for the three kinds of CPU, and the domains of the energy model.
+CPU_NAMES = {"little": "Little", "mid": "Mid", "prime": "Big"}
 
 
 def published():
