@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from schedpy import stats
-from schedpy.lab import phases
+from schedpy.lab import phases, phases_needed, phases_tables, phases_verdicts
 
 scipy_stats = pytest.importorskip("scipy.stats")
 
@@ -68,6 +68,28 @@ def test_the_rows_that_the_mail_left_out():
     critical = scipy_stats.t.ppf([0.975, 0.8], 16.5).sum()
     by_hand = critical * np.sqrt(529**2 / 28 + 513**2 / 10)
     assert out.loc[1, "smallest"] == pytest.approx(by_hand, rel=0.005)
+
+
+def test_the_verdicts_on_the_counts():
+    lines = phases.verdicts().set_index("what")
+    marked = lines.loc["[1]: the phases that are in doubt"]
+    assert marked["verdict"] == "consistent"
+    assert marked["why"].startswith("counted without LUT: phase 0: 3124 of 4069; phase 1: 3097 of 4342; ")
+    removed = lines.loc["rows removed: not enough count to be significant"]
+    assert removed["verdict"] == "consistent"
+    assert removed["ours"].startswith("at most 57 placements of an arm in a phase")
+    assert "in 5.5 % of trials at most, by chance alone in 5%" in removed["why"]
+
+
+def test_other_counts_give_other_verdicts(monkeypatch):
+    mail = phases.published()
+    mail["table_walk_count"] = mail["table_walk_count"].where(mail.index != (3, "Mid"), 9_000)
+    mail["table_lut_count"] = mail["table_lut_count"].where(mail.index != (3, "Mid"), 9_000)
+    for module in (phases_tables, phases_needed, phases_verdicts):
+        monkeypatch.setattr(module, "published", lambda: mail)
+    lines = phases.verdicts().set_index("what")
+    assert lines.loc["[1]: the phases that are in doubt", "verdict"] == "not consistent"
+    assert lines.loc["rows removed: not enough count to be significant", "verdict"] == "not consistent"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedpy.stats import Comparison, Moments, compare, holm, interval, ratio
+from schedpy.stats import Comparison, Histogram, Moments, compare, holm, interval, ratio
 
 scipy_stats = pytest.importorskip("scipy.stats")
 
@@ -284,6 +284,11 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p):
             lambda: compare(Moments([1, 2], 1, 5), Moments([1, 2, 3], 1, 5)),
             ValueError,
             r"a and b do not broadcast: shapes \(2,\) and \(3,\)",
+        ),
+        (
+            lambda: interval(Histogram([0], [1], [2])),
+            TypeError,
+            r"moments must be Moments or .* not Histogram",
         ),
         (lambda: compare([1], [1, 2]), ValueError, r"a has 1 samples: at least 2"),
         (lambda: compare([1, 2], [1, np.nan]), ValueError, r"b\[1\] = nan: must be finite"),

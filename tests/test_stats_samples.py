@@ -76,6 +76,12 @@ def test_a_bootstrap_of_many_samples_is_fiellers_interval():
     assert drawn.interval.high == pytest.approx(computed.interval.high, abs=0.05 * width)
 
 
+def test_some_samples_may_be_negative():
+    a, b = np.r_[-1.0, np.arange(20.0, 60)], np.r_[0.0, np.arange(10.0, 60)]
+    r = bootstrap_ratio(a, b, resamples=500)
+    assert r.interval.low < r.value < r.interval.high
+
+
 def test_a_seed_repeats_and_another_does_not():
     a, b = np.arange(1.0, 30), np.arange(2.0, 40)
     first, again, other = (bootstrap_ratio(a, b, resamples=500, seed=seed) for seed in (1, 1, 2))
@@ -101,7 +107,12 @@ MOMENTS = Moments(1, 1, 5)
         (lambda: mann_whitney([1], [1, 2]), ValueError, r"a has 1 samples"),
         (lambda: mann_whitney([1, 2], [1, np.nan]), ValueError, r"b\[1\] = nan"),
         (lambda: mann_whitney(np.ones((2, 3)), np.ones((3, 3))), ValueError, r"a and b do not broadcast"),
-        (lambda: bootstrap_ratio([1, 0], [1, 2]), ValueError, r"a\[1\] = 0.0: must be positive"),
+        (
+            lambda: bootstrap_ratio([1, 0], [1, 2]),
+            ValueError,
+            r"a: a mean that is drawn is 0: must be positive",
+        ),
+        (lambda: bootstrap_ratio([-1, -2], [1, 2]), ValueError, r"a: a mean that is drawn is -"),
         (lambda: bootstrap_ratio([1, 1], [2, 2]), ValueError, r"nothing to draw from"),
         (lambda: bootstrap_ratio([[1, 2]], [1, 2]), ValueError, r"a has shape \(1, 2\)"),
         (lambda: bootstrap_ratio([1, 2], [1, 2], resamples=1), ValueError, r"resamples = 1: must lie in"),

@@ -376,6 +376,6 @@ def summary(verdicts, measured=None):
     --------
     >>> from schedpy.lab import phases
     >>> print(phases.summary(phases.verdicts()).splitlines()[0])
-    Of the 46 lines 21 agree, 4 differ, 7 are consistent, 0 are not consistent, and of 14 it cannot be told.
+    Of the 48 lines 21 agree, 4 differ, 9 are consistent, 0 are not consistent, and of 14 it cannot be told.
     """
     return "\n".join(phases_verdicts.sentences(verdicts, measured))

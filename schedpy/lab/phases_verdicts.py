@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from schedpy.lab.phases_needed import POWER, left_out, needed
 from schedpy.lab.phases_tables import (
     ACTIVATIONS,
     LEVEL,
@@ -205,6 +206,45 @@ def _claim_lines(mail):
         "why": f"every difference is negative, the largest p after Holm is {compared['p_holm'].max():.3f}; "
         "small beside the spread: Cohen's d "
         f"{compared['cohen_d'].max():.2f} .. {compared['cohen_d'].min():.2f}",
+    }
+    yield _counts_of_marked(mail)
+    yield _rows_left_out()
+
+
+def _counts_of_marked(mail):
+    """Whether the letter's doubt is one of counts."""
+    told = needed().loc["LUT"]
+    short = told["a_count"] < told["a_needed"]
+    counts = (
+        f"phase {phase}: {row['a_count']} of {row['a_needed']}" for (phase, _), row in told[short].iterrows()
+    )
+    return {
+        "mail": LETTER,
+        "what": "[1]: the phases that are in doubt",
+        "published": "phases " + ", ".join(str(phase) for phase, _ in mail.index[mail["footnote"]]),
+        "ours": f"phases {', '.join(str(phase) for phase, _ in told.index[short])} have too few samples for "
+        f"their difference at a power of {POWER:.0%}",
+        "verdict": "consistent" if (short == mail["footnote"]).all() else "not consistent",
+        "why": f"counted without LUT: {'; '.join(counts)}; the p-values are small all the same",
+    }
+
+
+def _rows_left_out():
+    """What the rows that the mail removed can have told."""
+    out = left_out()
+    most = out[["a_count", "b_count"]].max().max()
+    least = out[["a_needed", "b_needed"]].min().min()
+    few = (out["a_count"] < out["a_needed"]).all() and (out["b_count"] < out["b_needed"]).all()
+    return {
+        "mail": TABLE,
+        "what": "rows removed: not enough count to be significant",
+        "published": "counts not given",
+        "ours": f"at most {most} placements of an arm in a phase; the phases' differences need {least} "
+        "or more",
+        "verdict": "consistent" if few else "not consistent",
+        "why": "an inference from what the printed counts of a phase lack to whole repetitions; with those "
+        f"counts the test would tell the printed difference in {100 * out['power'].max():.1f} % of trials at "
+        f"most, by chance alone in {1 - LEVEL:.0%}",
     }
 
 

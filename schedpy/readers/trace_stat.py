@@ -91,7 +91,8 @@ def _figures(match, at):
     low, high = time / count, (time + time_step - 1) / count
     if not (average <= high and low < average + average_step):
         raise ValueError(
-            f"{at}: Avg = {match[4]} us is not Time / Hit = {low / 1000:.3f} us: expected the same figure"
+            f"{at}: Avg = {match[4]} us is not Time / Hit = {low / 1000:.3f} us: expected the same "
+            "figure, as it is in a file read after function_profile_enabled was set to 0"
         )
     if count == 1 and variance:
         raise ValueError(f"{at}: s^2 = {match[5]} us of one hit: expected 0")

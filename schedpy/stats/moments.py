@@ -133,7 +133,7 @@ def as_moments(x: Any, name: str) -> Moments:
     if isinstance(x, Moments):
         return x
     # A tuple is more likely (mean, std, count) than three samples.
-    samples = np.empty(()) if isinstance(x, tuple) else floats(x, name)
+    samples = np.empty(()) if isinstance(x, tuple) or not hasattr(x, "__len__") else floats(x, name)
     if samples.ndim == 0:
         raise TypeError(f"{name} must be Moments or an array of samples, not {type(x).__name__}")
     if samples.shape[-1] < 2:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedpy.stats._arguments import floats, fraction, refuse, scipy
+from schedpy.stats._arguments import floats, fraction, scipy
 from schedpy.stats.bins import Histogram
 from schedpy.stats.comparison import Ratio
 from schedpy.stats.moments import Interval, Moments
@@ -111,6 +111,13 @@ def kolmogorov_smirnov(a: Any, b: Any) -> RankTest:
     return RankTest(result.statistic, result.pvalue)
 
 
+def _ratio_of_means(a: Any, b: Any, axis: int) -> Any:
+    base = a.mean(axis=axis)
+    if np.min(base) <= 0:
+        raise ValueError(f"a: a mean that is drawn is {np.min(base):g}: must be positive to divide by")
+    return b.mean(axis=axis) / base
+
+
 def bootstrap_ratio(a: Any, b: Any, level: float = 0.95, *, resamples: int = 9999, seed: int = 0) -> Ratio:
     """The mean of b by the mean of a, with the interval that resampling gives.
 
@@ -130,7 +137,7 @@ def bootstrap_ratio(a: Any, b: Any, level: float = 0.95, *, resamples: int = 999
     Raises
     ------
     ValueError
-        A sample of a is not positive, so that a mean drawn could be zero; or neither side has any spread.
+        A mean that is drawn of a is not positive, so that there is no ratio; or neither side has any spread.
 
     Examples
     --------
@@ -142,7 +149,6 @@ def bootstrap_ratio(a: Any, b: Any, level: float = 0.95, *, resamples: int = 999
     for values, name in ((a, "a"), (b, "b")):
         if values.ndim > 1:
             raise ValueError(f"{name} has shape {values.shape}: must be one row of samples")
-    refuse(a <= 0, a, "a", "must be positive: a mean that is drawn divides")
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         raise ValueError("a and b hold one value each: there is nothing to draw from")
     level = fraction(level, "level")
@@ -156,7 +162,7 @@ def bootstrap_ratio(a: Any, b: Any, level: float = 0.95, *, resamples: int = 999
             raise ValueError(f"{name} = {number}: must lie in {low} .. {high}")
     result = scipy("stats").bootstrap(
         (a, b),
-        lambda a, b, axis: b.mean(axis=axis) / a.mean(axis=axis),
+        _ratio_of_means,
         vectorized=True,
         confidence_level=level,
         n_resamples=int(resamples),
