@@ -13,7 +13,7 @@ from schedpy.lab import report
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 SOURCES = sorted(FOLDER.glob("*.py"))
-LIBRARIES = {"IPython", "matplotlib", "numpy", "pandas"}
+LIBRARIES = {"IPython", "matplotlib", "numpy", "pandas", "tempfile"}
 LOGIC = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,

@@ -7,6 +7,7 @@ import operator
 import os
 import queue
 import signal
+import sys
 import time
 import uuid
 import warnings
@@ -44,7 +45,7 @@ class _WorkerDiedError(Exception):
 
 def _default_part_size(count, batch):
     """A 64th, but no part so small that writing it counts, nor so few parts that workers have none."""
-    least = min(4096, count) if batch else min(50, -(-count // 16))
+    least = min(4096, count) if batch else min(250, -(-count // 16))
     return min(max(-(-count // 64), least), 65536 if batch else 4096)
 
 
@@ -109,13 +110,20 @@ def _found(folder, manifest, retry_failed):
     return parts, damaged
 
 
+def _in_notebook():
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and "IPKernelApp" in shell.config
+
+
 def _bar(total, initial, progress):
     """A progress bar in a terminal or a notebook, none anywhere else."""
-    from tqdm.auto import tqdm
-
-    in_notebook = "notebook" in tqdm.__module__
-    shown = bool(progress) and (in_notebook or None)  # None: only where stderr is a terminal
-    disable = None if shown is None else not shown
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # without ipywidgets a notebook's bar is one of letters
+        from tqdm.auto import tqdm
+    disable = None if progress else True  # None: wherever stderr is no terminal
+    if progress and _in_notebook():
+        disable = False
     return tqdm(total=total, initial=initial, unit="point", unit_scale=True, disable=disable)
 
 
@@ -256,8 +264,8 @@ def run(
     seed : int
         Point i draws from ``numpy.random.SeedSequence(seed, spawn_key=(i,))``.
     part_size : int, optional
-        Points per part. None: what the folder was begun with, or a 64th of all within 50 .. 4096 (with
-        ``batch`` 4096 .. 65536), a 16th of less than 800. A part is what an
+        Points per part. None: what the folder was begun with, or a 64th of all within 250 .. 4096 (with
+        ``batch`` 4096 .. 65536), a 16th of less than 4000. A part is what an
         interruption loses per worker: seconds of work is a good size.
     batch : bool
         Call the function once per part, with an array for each name (text as objects) and ``rng`` a sequence
