@@ -245,6 +245,20 @@ def test_an_arm_that_waits_takes_longer():
     assert (walk > 3 * lut).mean() > 0.9
 
 
+def test_every_way_to_a_state_is_timed():
+    """A walk over 128 states is longer than any other way."""
+    freqs = [1_000_000 + 20_000 * i for i in range(128)]
+    big = em.PerfDomain("a", range(8), freqs, range(1, 129), unit="mW", capacity=1024)
+    model = em.EnergyModel([big])
+    cpus = eas.idle_cpus(model, 300)
+    arms = ("walk", "lut", "bins", "search", "direct", "walk")
+    order = np.random.default_rng(3).permuted(np.tile(np.arange(6), (300, 1)), axis=1)
+    ticks = eas.time_placements(model, eas.task(util_avg=800), cpus, kernel="5.12", arms=arms, order=order)
+    assert ticks.shape == (300, 6)
+    walk, *others, _ = np.median(ticks, axis=0)
+    assert all(other < walk for other in others)
+
+
 def test_pressure_above_a_capacity_is_refused_where_it_counts():
     cpus = eas.idle_cpus(PIXEL4, 3)
     cpus["pressure"][2, 5] = 872

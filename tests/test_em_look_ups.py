@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schedpy import _core, em, paths
+from schedpy import _core, eas, em, paths
+from schedpy.eas import cases
 
 BY_REQUEST = ("bins", "search")
 BY_UTIL = ("bins", "search", "direct")
@@ -160,6 +161,40 @@ def test_every_path_and_every_length(path, count):
             np.testing.assert_array_equal(search.state(requests[::-3]), expected[::-3])
             square = requests[:332].reshape(2, 166).T
             np.testing.assert_array_equal(search.state(square), expected[:332].reshape(2, 166).T)
+
+
+CLOSE = em.EnergyModel([made([*range(1_000_000, 1_120_000, 600), 2_000_000])])
+
+
+@pytest.mark.parametrize("name", ["pixel4", "pixel4_freqbench", "tc2", "hikey620", "close"])
+@pytest.mark.parametrize("skip", [True, False])
+@pytest.mark.parametrize("way", BY_UTIL)
+def test_placements_by_each_way_are_those_by_the_walk(name, skip, way):
+    """Energies, states and all: what `eas.time_placements` times decides as the kernel does."""
+    model = CLOSE if name == "close" else em.EnergyModel.load(name)
+    rng = np.random.default_rng(1)
+    cpus = eas.idle_cpus(model, 300)
+    cpus["util_avg"] = rng.random(cpus.shape) * cpus["capacity_of"] * 0.9
+    task = eas.task(prev_cpu=rng.integers(0, model.nr_cpus, 300), util_avg=rng.integers(1, 700, 300))
+    target, count = np.empty((2, 300), np.int64)
+    calls = np.empty((300, 3 * len(model.domains)), eas.CALL)
+    domains = cases.core_model(model, "5.12", "walk", skip, all_ways=True)
+    reads, _ = cases.operands(model, task, cpus, None, False, False)
+    assert _core.place(f"v5.12-{way}", domains, model.nr_cpus, *reads, target, count, calls[..., 0]) is None
+    walked = eas.find_energy_efficient_cpu(model, task, cpus, kernel="5.12")
+    assert len(set(calls["state"].flat)) > 3
+    if not skip:
+        np.testing.assert_array_equal(calls["state"], walked.state)
+        np.testing.assert_array_equal(calls["energy"], walked.calls["energy"])
+        np.testing.assert_array_equal(target, walked.target)
+        return
+    # The walk of 5.12 never skips: where it stops, the next state that may be chosen serves.
+    state = np.array(walked.state)
+    for index, domain in enumerate(model.domains):
+        may_serve = np.flatnonzero(~domain.table(kernel="5.12")["inefficient"])
+        there = (walked.calls["domain"] == index) & (state >= 0)
+        state[there] = may_serve[np.searchsorted(may_serve, state[there])]
+    np.testing.assert_array_equal(calls["state"], state)
 
 
 def test_a_utilisation_whose_request_wraps_is_served_by_the_wrapped_one():

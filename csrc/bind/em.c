@@ -237,7 +237,7 @@ static void energy_walk_loop(char **args, const npy_intp *dimensions, const npy_
 
 			SET_U64(args[4] + i * steps[4],
 				em_cpu_energy_v5_0(&pd, U64_AT(args[2] + i * steps[2]),
-						   U64_AT(args[3] + i * steps[3]), false)
+						   U64_AT(args[3] + i * steps[3]), EM_WALK)
 					.energy);
 		}
 	}
@@ -269,7 +269,7 @@ static void energy_lut_loop(char **args, const npy_intp *dimensions, const npy_i
 				},
 			};
 			const struct em_energy out = em_cpu_energy_v5_0(
-				&pd, U64_AT(args[5] + i * steps[5]), U64_AT(args[6] + i * steps[6]), true);
+				&pd, U64_AT(args[5] + i * steps[5]), U64_AT(args[6] + i * steps[6]), EM_PATCH);
 
 			SET_U64(args[7] + i * steps[7], out.energy);
 			SET_U64(args[8] + i * steps[8], out.freq_req);

@@ -7,9 +7,36 @@
 
 
 /*
+ * The ways to a state that no kernel has, from a tuple: keys, states, entries of the bins, their shift, steps,
+ * the direct table; None where they do not matter.
+ */
+static bool open_ways(struct em_ways *ways, PyObject *from)
+{
+	PyArrayObject *keys, *states, *entries, *direct;
+
+	if (from == Py_None)
+		return true;
+	if (!PyTuple_Check(from)) {
+		PyErr_SetString(PyExc_TypeError, "ways must be a tuple or None");
+		return false;
+	}
+	if (!PyArg_ParseTuple(from, "O!O!O!IIO!", &PyArray_Type, &keys, &PyArray_Type, &states, &PyArray_Type,
+			      &entries, &ways->bins.shift, &ways->bins.steps, &PyArray_Type, &direct))
+		return false;
+	ways->key = PyArray_DATA(keys);
+	ways->state = PyArray_DATA(states);
+	ways->n = (size_t)PyArray_SIZE(keys);
+	ways->bins.entries = PyArray_DATA(entries);
+	ways->bins.nr_entries = (size_t)PyArray_SIZE(entries);
+	ways->direct = PyArray_DATA(direct);
+	ways->nr_direct = (size_t)PyArray_SIZE(direct);
+	return true;
+}
+
+/*
  * A model as the core wants it, from a tuple per domain: CPU mask, capacity,
  * table (n,5), entries of the look-up table, its lowest state, its shift, whether
- * inefficient states are passed over.
+ * inefficient states are passed over, and further ways to a state.
  * It borrows the arrays of the tuple.
  */
 static struct em_perf_domain *open_model(PyObject *model)
@@ -23,10 +50,12 @@ static struct em_perf_domain *open_model(PyObject *model)
 		struct em_perf_domain *pd = &domains[i];
 		unsigned long long cpus, scale_cpu, min_state;
 		PyArrayObject *table, *entries;
+		PyObject *ways;
 		int skip;
 
-		if (!PyArg_ParseTuple(PyTuple_GET_ITEM(model, i), "KKO!O!KIp", &cpus, &scale_cpu, &PyArray_Type,
-				      &table, &PyArray_Type, &entries, &min_state, &pd->lut.shift, &skip)) {
+		if (!PyArg_ParseTuple(PyTuple_GET_ITEM(model, i), "KKO!O!KIpO", &cpus, &scale_cpu, &PyArray_Type,
+				      &table, &PyArray_Type, &entries, &min_state, &pd->lut.shift, &skip, &ways) ||
+		    !open_ways(&pd->ways, ways)) {
 			PyMem_Free(domains);
 			return NULL;
 		}
@@ -57,6 +86,9 @@ static const struct form {
 } forms[] = {
 	{ "v5.12-walk", find_energy_efficient_cpu_v5_12, false },
 	{ "v5.12-lut", find_energy_efficient_cpu_lut_v5_12, false },
+	{ "v5.12-bins", find_energy_efficient_cpu_bins_v5_12, false },
+	{ "v5.12-search", find_energy_efficient_cpu_search_v5_12, false },
+	{ "v5.12-direct", find_energy_efficient_cpu_direct_v5_12, false },
 	{ "v5.13-walk", find_energy_efficient_cpu_v5_13, false },
 	{ "v6.1-walk", find_energy_efficient_cpu_v6_1, true },
 	{ "v6.12-walk", find_energy_efficient_cpu_v6_12, true },
@@ -240,6 +272,15 @@ static PyObject *py_place(PyObject *module, PyObject *args)
 
 typedef s64 bare_function(const struct eas_case *c);
 
+/* What an arm is, by its number. */
+static bare_function *const bare_forms[] = {
+	[EM_WALK] = find_energy_efficient_cpu_bare_v5_12,
+	[EM_PATCH] = find_energy_efficient_cpu_lut_bare_v5_12,
+	[EM_BINS] = find_energy_efficient_cpu_bins_bare_v5_12,
+	[EM_HALVES] = find_energy_efficient_cpu_search_bare_v5_12,
+	[EM_DIRECT] = find_energy_efficient_cpu_direct_bare_v5_12,
+};
+
 /* Bring what a case reads into the cache, so that the first arm does not pay for the others. */
 static void touch_case(const struct eas_case *c)
 {
@@ -299,11 +340,9 @@ static PyObject *py_time_placements(PyObject *module, PyObject *args)
 			touch_case(&c);
 			for (npy_intp turn = 0; turn < nr_arms; turn++) {
 				const npy_int64 arm = *(const npy_int64 *)PyArray_GETPTR2(order, done, turn);
-				const bool lut = *(const npy_bool *)PyArray_GETPTR1(arms, arm);
+				const npy_int64 way = *(const npy_int64 *)PyArray_GETPTR1(arms, arm);
 
-				SET_U64(PyArray_GETPTR2(ticks, done, arm),
-					time_one(&c, lut ? find_energy_efficient_cpu_lut_bare_v5_12
-							 : find_energy_efficient_cpu_bare_v5_12));
+				SET_U64(PyArray_GETPTR2(ticks, done, arm), time_one(&c, bare_forms[way]));
 			}
 		}
 		Py_END_ALLOW_THREADS;

@@ -6,13 +6,13 @@
 #define form_inline static inline __attribute__((always_inline))
 
 struct form {
-	bool use_lut;		/* 2021 table instead of the walk */
+	enum em_way way;	/* to a state */
 	bool est_flag_leaks;	/* up to 5.12 */
 	bool sum_adds_task;	/* 5.13: see domain_energy() */
 };
 
 #define V5_12 { .est_flag_leaks = true }
-#define V5_12_LUT { .use_lut = true, .est_flag_leaks = true }
+#define V5_12_BY(way_) { .way = way_, .est_flag_leaks = true }
 #define V5_13 { .sum_adds_task = true }
 
 form_inline u64 own_estimate(const struct eas_task *p, const struct form form)
@@ -70,7 +70,7 @@ form_inline u64 domain_energy(const struct eas_case *c, size_t d, s64 dst, struc
 						      p->uclamp_max, here));
 	}
 
-	out = em_cpu_energy_v5_0(pd, max_util, sum_util, form.use_lut);
+	out = em_cpu_energy_v5_0(pd, max_util, sum_util, form.way);
 	if (log) {
 		log->calls[log->count++] = (struct eas_call){
 			.energy = out.energy,
@@ -164,7 +164,7 @@ s64 find_energy_efficient_cpu_v5_12(const struct eas_case *c, struct eas_log *lo
 
 s64 find_energy_efficient_cpu_lut_v5_12(const struct eas_case *c, struct eas_log *log)
 {
-	return find_energy_efficient_cpu(c, log, (struct form)V5_12_LUT);
+	return find_energy_efficient_cpu(c, log, (struct form)V5_12_BY(EM_PATCH));
 }
 
 s64 find_energy_efficient_cpu_v5_13(const struct eas_case *c, struct eas_log *log)
@@ -179,5 +179,19 @@ s64 find_energy_efficient_cpu_bare_v5_12(const struct eas_case *c)
 
 s64 find_energy_efficient_cpu_lut_bare_v5_12(const struct eas_case *c)
 {
-	return find_energy_efficient_cpu(c, NULL, (struct form)V5_12_LUT);
+	return find_energy_efficient_cpu(c, NULL, (struct form)V5_12_BY(EM_PATCH));
 }
+
+#define BY_WAY(name, way)                                                                       \
+	s64 find_energy_efficient_cpu_##name##_v5_12(const struct eas_case *c, struct eas_log *log) \
+	{                                                                                       \
+		return find_energy_efficient_cpu(c, log, (struct form)V5_12_BY(way));           \
+	}                                                                                       \
+	s64 find_energy_efficient_cpu_##name##_bare_v5_12(const struct eas_case *c)             \
+	{                                                                                       \
+		return find_energy_efficient_cpu(c, NULL, (struct form)V5_12_BY(way));          \
+	}
+
+BY_WAY(bins, EM_BINS)
+BY_WAY(search, EM_HALVES)
+BY_WAY(direct, EM_DIRECT)

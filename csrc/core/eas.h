@@ -222,4 +222,12 @@ s64 find_energy_efficient_cpu_v6_12(const struct eas_case *c, struct eas_log *lo
 s64 find_energy_efficient_cpu_bare_v5_12(const struct eas_case *c);
 s64 find_energy_efficient_cpu_lut_bare_v5_12(const struct eas_case *c);
 
+/* 5.12 with the ways to a state that no kernel has, to be timed beside them; both with a log and without. */
+s64 find_energy_efficient_cpu_bins_v5_12(const struct eas_case *c, struct eas_log *log);
+s64 find_energy_efficient_cpu_search_v5_12(const struct eas_case *c, struct eas_log *log);
+s64 find_energy_efficient_cpu_direct_v5_12(const struct eas_case *c, struct eas_log *log);
+s64 find_energy_efficient_cpu_bins_bare_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_search_bare_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_direct_bare_v5_12(const struct eas_case *c);
+
 #endif

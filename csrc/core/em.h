@@ -8,6 +8,7 @@
 #ifndef SCHEDPY_EM_H
 #define SCHEDPY_EM_H
 
+#include "em_lut.h"
 #include "math64.h"
 
 /* Five words, so that a table is also a matrix of n rows of EM_STATE_WORDS. */
@@ -28,12 +29,26 @@ struct em_lut {
 	u32 shift;		/* a bin is 2^shift kHz wide */
 };
 
+/* How a state is looked up: as kernels do, by the 2021 patch, or in a way of em_lut.h. */
+enum em_way { EM_WALK, EM_PATCH, EM_BINS, EM_HALVES, EM_DIRECT };
+
+/* What the ways of em_lut.h need, over the states that may be chosen. */
+struct em_ways {
+	const u64 *key;
+	const uint16_t *state;
+	size_t n;
+	struct em_bins bins;
+	const uint16_t *direct;		/* index of a state, per utilisation */
+	size_t nr_direct;
+};
+
 struct em_perf_domain {
 	const struct em_perf_state *table;
 	size_t nr_states;
 	u64 scale_cpu;
 	u64 cpus;		/* bit n: CPU n */
 	struct em_lut lut;	/* of 5.12 */
+	struct em_ways ways;	/* where they are timed */
 	bool skip_inefficient;	/* from 5.16: inefficient states are passed over */
 	size_t min_ps, max_ps;	/* from 6.13: the states allowed */
 };
@@ -141,6 +156,25 @@ static inline s64 em_state_lut(const struct em_perf_state *table, size_t n,
 	return (s64)lut->entries[bin];
 }
 
+/* The state for a request; for a utilisation, where the table is by that. */
+static inline s64 em_state_by(const struct em_perf_domain *pd, u64 max_util, u64 freq_req, const enum em_way way)
+{
+	const struct em_ways *ways = &pd->ways;
+
+	switch (way) {
+	case EM_PATCH:
+		return em_state_lut(pd->table, pd->nr_states, &pd->lut, freq_req);
+	case EM_BINS:
+		return ways->state[em_bins_search(ways->key, ways->n, &ways->bins, freq_req)];
+	case EM_HALVES:
+		return ways->state[em_halve(ways->key, ways->n, freq_req)];
+	case EM_DIRECT:
+		return (s64)em_direct(ways->direct, ways->nr_direct, max_util);
+	default:
+		return em_state_walk_v5_0(pd->table, pd->nr_states, freq_req);
+	}
+}
+
 /*
  * Energy of a domain up to 5.13: all its CPUs run at the state that the
  * busiest one asks for, and each is busy for its share of the time:
@@ -149,21 +183,21 @@ static inline s64 em_state_lut(const struct em_perf_state *table, size_t n,
  *	energy =  ---------- * -------- * -----------  =  cost[s] * sum_util / scale_cpu
  *	                        freq[s]    scale_cpu
  *
- * `use_lut` is a constant wherever this is called.
+ * `way` is a constant wherever this is called. A direct table needs no request: there it stays 0.
  */
 static inline struct em_energy em_cpu_energy_v5_0(const struct em_perf_domain *pd, u64 max_util,
-						  u64 sum_util, const bool use_lut)
+						  u64 sum_util, const enum em_way way)
 {
 	struct em_energy out = { .state = -1 };
 
 	if (sum_util == 0 || pd->nr_states == 0)
 		return out;
 
-	out.freq_req = map_util_freq_v5_0(max_util, pd->table[pd->nr_states - 1].frequency,
-					  pd->scale_cpu);
-	out.state = use_lut ? em_state_lut(pd->table, pd->nr_states, &pd->lut, out.freq_req)
-			    : em_state_walk_v5_0(pd->table, pd->nr_states, out.freq_req);
-	if (use_lut && out.state < 0) {
+	if (way != EM_DIRECT)
+		out.freq_req = map_util_freq_v5_0(max_util, pd->table[pd->nr_states - 1].frequency,
+						  pd->scale_cpu);
+	out.state = em_state_by(pd, max_util, out.freq_req, way);
+	if (way == EM_PATCH && out.state < 0) {
 		out.past_end = true;
 		return out;
 	}

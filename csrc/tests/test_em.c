@@ -202,7 +202,7 @@ static void check_nonsense(void)
 
 	check("empty walk", (u64)em_state_walk_v5_0(NULL, 0, 5), (u64)-1);
 	check("empty look-up", (u64)em_state_lut(little, LITTLE, &none, 400000), (u64)-1);
-	check("empty domain", em_cpu_energy_v5_0(&empty, 5, 5, false).energy, 0);
+	check("empty domain", em_cpu_energy_v5_0(&empty, 5, 5, EM_WALK).energy, 0);
 	check("capacity 0", map_util_freq_v5_0(5, 5, 0), 0);
 	check("irq above capacity", effective_energy_util_v5_12(5, 0, 0, 7, 0), 0);
 	check("wide shift", em_lut_entry(little, LITTLE, 0, 64, UINT64_MAX), 5);

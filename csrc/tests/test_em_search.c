@@ -107,7 +107,7 @@ static u64 state_v6_9(const struct em_perf_domain *pd, u64 request)
 static u64 energy_v5_0(const struct em_perf_domain *pd, u64 max_util, u64 sum_util, u64 allowed)
 {
 	(void)allowed;
-	return em_cpu_energy_v5_0(pd, max_util, sum_util, false).energy;
+	return em_cpu_energy_v5_0(pd, max_util, sum_util, EM_WALK).energy;
 }
 
 static u64 energy_v5_16(const struct em_perf_domain *pd, u64 max_util, u64 sum_util, u64 allowed)

@@ -122,8 +122,8 @@ def _check_model(model):
         raise TypeError(f"model is {type(model).__name__}: must be an EnergyModel")
 
 
-def core_model(model, kernel, method, skip_inefficient):
-    """A tuple per domain, as the core takes a model."""
+def core_model(model, kernel, method, skip_inefficient, *, all_ways=False):
+    """A tuple per domain, as the core takes a model; with all ways to a state where they are compared."""
     _check_model(model)
     domains = []
     for domain in model.domains:
@@ -134,8 +134,17 @@ def core_model(model, kernel, method, skip_inefficient):
         mask = sum(1 << cpu for cpu in domain.cpus)
         table = domain.table(kernel=kernel)
         lut = (entries, int(entries[0]), shift)
-        domains.append((mask, domain.capacity, table, *lut, bool(skip_inefficient)))
+        ways = _ways(domain, kernel, skip_inefficient) if all_ways else None
+        domains.append((mask, domain.capacity, table, *lut, bool(skip_inefficient), ways))
     return tuple(domains)
+
+
+def _ways(domain, kernel, skip_inefficient):
+    """What the ways to a state need that no kernel has."""
+    bins = domain.lut(skip_inefficient, variant="bins", kernel=kernel)
+    direct = domain.lut(skip_inefficient, variant="direct", kernel=kernel)
+    served = bins.served
+    return served.key, served.state, bins.entries, bins.shift, bins.steps, direct.entries
 
 
 def operands(model, task, cpus, domain_mask, uclamp_used, overutilized):

@@ -16,6 +16,8 @@ __all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
 
 #: Placements per C call in threads: between two calls a KeyboardInterrupt ends the work.
 _PIECE = 65536
+#: Ways to a state that can be timed, in the core's order.
+_ARMS = ("walk", "lut", "bins", "search", "direct")
 _CALLER_LOOKS_AT_OVERUTILIZED = ("v6.12", "v7.3")
 _WITHOUT_PRESSURE = ("v5.12", "v5.13")
 
@@ -166,10 +168,12 @@ def time_placements(
     ----------
     model, task, cpus, kernel, uclamp_used, overutilized, domain_mask
         As in `find_energy_efficient_cpu`, with one leading dimension: n cases. Kernel "5.12".
-    arms : sequence of {"walk", "lut"}
-        What is timed for each case; an arm that occurs twice shows how much equal arms differ.
+    arms : sequence of {"walk", "lut", "bins", "search", "direct"}
+        What is timed for each case: the way to a state, of the kernel, of the patch, or one that no kernel
+        has (see `schedpy.em.PerfDomain.lut`). An arm that occurs twice shows how much equal arms differ.
     skip_inefficient : bool
-        Whether the look-up table skips inefficient states. False: as in the measurement of 28 April 2021.
+        Whether inefficient states are passed over by all but the walk. False: as in the measurement of
+        28 April 2021.
     order : array_like of int, shape (n, len(arms)), optional
         A permutation of the arms' indexes per case: the order in which they run. None: as given.
 
@@ -188,11 +192,11 @@ def time_placements(
     >>> eas.time_placements(pixel4, tasks, eas.idle_cpus(pixel4), kernel="5.12").shape
     (2, 3)
     """
-    arms = as_choices(arms, "arms", ("walk", "lut"))
+    arms = as_choices(arms, "arms", _ARMS)
     if not arms:
-        raise ValueError('arms is empty: must hold "walk" or "lut"')
+        raise ValueError(f"arms is empty: must hold any of {', '.join(_ARMS)}")
     _form(kernel, "lut")
-    domains = core_model(model, kernel, "lut", skip_inefficient)
+    domains = core_model(model, kernel, "lut", skip_inefficient, all_ways=not {*arms} <= {"walk", "lut"})
     reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
     refuse_out_of_range(model, task, cpus, pressure=False)
     if len(shape) != 1:
@@ -211,8 +215,8 @@ def time_placements(
             domain_mask=domain_mask,
         )
     ticks = np.empty((shape[0], len(arms)), dtype=np.uint64)
-    by_lut = np.array([arm == "lut" for arm in arms])
-    _core.time_placements(*(domains, model.nr_cpus, *reads, by_lut, order, ticks))
+    ways = np.array([_ARMS.index(arm) for arm in arms], dtype=np.int64)
+    _core.time_placements(*(domains, model.nr_cpus, *reads, ways, order, ticks))
     return ticks
 
 
