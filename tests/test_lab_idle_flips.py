@@ -476,6 +476,13 @@ def test_pairs_that_are_proven():
     assert set(later["residency"]) == {"div1000", "shr10"}
 
 
+def test_a_table_without_a_name_has_one_in_results():
+    mine = cpuidle.IdleTable(["a", "b"], exit_latency_us=[1, 200], target_residency_us=[1, 1000])
+    found = idle_clock.flips(mine, idles=Timer(1010 * US, 0), n=500, seeds=1, progress=False)
+    assert found[["table", "change"]].to_numpy().tolist() == [["unnamed", "b -> a"]]
+    assert idle_clock.bands(mine)["table"].tolist() == ["unnamed"]
+
+
 def test_division_differs_from_ns_by_less_than_the_shift():
     found = idle_clock.flips(
         kernel=["6.1", "6.19"], idles=[LogUniform(early=0.5)], n=4000, seeds=2, progress=False

@@ -13,7 +13,7 @@ import pandas as pd
 
 from schedpy._coerce import as_number
 from schedpy.lab.idle_draws import Timer
-from schedpy.lab.idle_runs import PLATFORMS, experiments, loaded
+from schedpy.lab.idle_runs import PLATFORMS, experiments, loaded, name_of
 
 __all__ = ["SHIFT_EXCESS", "bands", "by_period", "changes", "flips", "near_thresholds", "over_tables"]
 
@@ -252,7 +252,7 @@ def bands(table=PLATFORMS):
             never, always = (residency[i] + SHIFT_EXCESS * (residency[i] + latency[k]) for k in (below, i))
             lines.append(
                 (
-                    states.name,
+                    name_of(states),
                     states.state[i],
                     states.state[below],
                     residency[i],
@@ -296,7 +296,7 @@ def near_thresholds(table, *, jitter=0.01, low_ns=1000, points=24):
     found = bands(states)
     found = found[found["target_residency_us"] * 1000 >= lowest]
     if found.empty:
-        raise ValueError(f"low_ns = {lowest}: {states.name or 'the table'} has no threshold from there on")
+        raise ValueError(f"low_ns = {lowest}: {name_of(states)} has no threshold from there on")
     thresholds = 1000 * found["target_residency_us"].to_numpy()
     ends = max(lowest, int(thresholds[0]) * 6 // 7), int(thresholds[-1]) * 8 // 7
     decades = np.log10(ends[1] / ends[0])

@@ -17,7 +17,16 @@ from schedpy import kernel as kernels
 from schedpy._coerce import as_choices, as_number
 from schedpy.lab.idle_draws import MIXES, Exponential, Interrupts, LogUniform, Timer
 
-__all__ = ["GOVERNORS", "PLATFORMS", "Experiment", "experiments", "loaded", "residencies_of", "run_args"]
+__all__ = [
+    "GOVERNORS",
+    "PLATFORMS",
+    "Experiment",
+    "experiments",
+    "loaded",
+    "name_of",
+    "residencies_of",
+    "run_args",
+]
 
 #: The tables that the published figures are of: those with known answers.
 PLATFORMS = (
@@ -66,12 +75,17 @@ class Experiment:
     def key(self):
         """The columns that name it in a table."""
         return {
-            "table": self.table.name,
+            "table": name_of(self.table),
             "kernel": self.kernel,
             "governor": self.governor,
             "kind": self.idles.kind,
             "idles": self.idles.label,
         }
+
+
+def name_of(table):
+    """What a table is called in results; one that was read from a machine has no name."""
+    return table.name or "unnamed"
 
 
 def _one_or_more(value, name, single, what):

@@ -12,7 +12,7 @@ import pandas as pd
 from schedpy import clock, cpuidle
 from schedpy._coerce import as_int, as_number
 from schedpy.lab.idle_draws import LONGEST_NS, SECOND
-from schedpy.lab.idle_runs import loaded, residencies_of, run_args
+from schedpy.lab.idle_runs import loaded, name_of, residencies_of, run_args
 
 __all__ = ["snooze"]
 
@@ -61,14 +61,16 @@ def snooze(
     """
     (states,) = loaded([table])
     if len(states) < 2:
-        raise ValueError(f"table {states.name} has one state: a polling one gives way to another")
+        raise ValueError(f"table {name_of(states)} has one state: a polling one gives way to another")
     overshoots = np.atleast_1d(
         as_int(overshoot_ns, "overshoot_ns", np.int64, low=0, high=LONGEST_NS, time=True)
     )
     whole = as_number(idle_ns, "idle_ns", low=1, high=LONGEST_NS)
     limit = 1000 * int(states.target_residency_us[1])
     if not limit:
-        raise ValueError(f"table {states.name}: its second state pays at once, polling ends before it began")
+        raise ValueError(
+            f"table {name_of(states)}: its second state pays at once, polling ends before it began"
+        )
     if whole // limit > _MOST_IDLES:
         raise ValueError(f"idle_ns = {whole}: must be {_MOST_IDLES} time-outs of {limit} ns at most")
     fixed = run_args(kernel, "menu", hz)
