@@ -79,6 +79,12 @@ def test_phases_by_markers_and_by_times(write, phases):
     assert recording.count([9], 0) == 0
 
 
+def test_the_end_of_a_range_is_not_in_it(write):
+    recording = timings.read(write("trace.txt", STAIRS)).in_phases({0: (1.1, 2.1), 1: (2.1, 2.2)})
+    assert recording.samples(phase=0).tolist() == [1000, 2000, 3000]
+    assert recording.samples(phase=1).tolist() == [4000]
+
+
 def test_repetitions_and_several_files(write):
     again = lines((1, "step 1"), (1.1, 4, 8.0), (2, "step 0"), (2.1, 0, 5.0), (3, "step 1"), (3.1, 4, 7.0))
     paths = [write("a.txt", STAIRS), write("b.txt", again)]
