@@ -193,7 +193,7 @@ def test_markers_in_tracefs():
         (" 0)   1.000 us    |  f();\n 0)   1.0", r"line 2: '0\)   1.0': expected a line"),
         (" 0)   1.000 us    |  f() and more", r"line 1: 'f\(\) and more': expected 'name\(\) \{'"),
         (" 0)               |  f();", r"line 1: 'f\(\);' has no duration"),
-        (" 0)               |  }", r"line 1: '\}' has no duration"),
+        (" 0)               |  f() {\n 0)               |  }", r"line 2: '\}' has no duration"),
         (" 0)   1.0000 us   |  f();", r"line 1: .* expected a line"),
         (" 0)  f();", r"line 1: .* with its duration"),
         ("# tracer: function_graph\n", r"trace.txt: has no line of function_graph"),

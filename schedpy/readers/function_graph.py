@@ -86,24 +86,25 @@ def read(lines, where, function):
     graphs = 0
     for number, raw in enumerate(lines, 1):
         line = raw.rstrip("\r\n")
-        if not line.strip() or line.lstrip().startswith("#") or _RULE.fullmatch(line):
+        start = line.lstrip()
+        if not start or start[0] == "#" or (start[0] == "-" and _RULE.fullmatch(line)):
             continue
         if len(line) > _LINE_MAX:
             raise ValueError(
                 f"{where}: line {number}: {len(line)} characters: expected a line of function_graph"
             )
-        if match := _LOST.fullmatch(line):
+        before, bar, _ = line.partition("|")
+        if bar and "[" not in before and (match := _LINE.fullmatch(line)):
+            _line(calls, number, match, where)
+            graphs += 1
+        elif match := _REPORT.fullmatch(line):
+            graphs += _report(calls, number, match, where)
+        elif match := _LOST.fullmatch(line):
             calls.lose(_number(match["cpu"]), int(match["lost"]))
         elif match := _SWITCH.fullmatch(line):
             calls.switch(_number(match["cpu"]), match["old"], match["new"])
-        elif match := _REPORT.fullmatch(line):
-            graphs += _report(calls, number, match, where)
         elif match := _LINE.fullmatch(line):
-            at = (number, _ns(match["time"], 9), _number(match["cpu"]), match["task"])
-            if match["arrow"]:
-                calls.interrupt(at[2], match["task"])
-            else:
-                _graph(calls, at, match, where)
+            _line(calls, number, match, where)
             graphs += 1
         elif graphs or not _is_heading(line):
             raise ValueError(
@@ -117,6 +118,15 @@ def read(lines, where, function):
 
 def _is_heading(line):
     return bool(re.match(r"\s*(cpus=|version = |trace-cmd|CPU [0-9]+ is empty)", line))
+
+
+def _line(calls, number, match, where):
+    """A line of tracefs."""
+    at = (number, _ns(match["time"], 9), _number(match["cpu"]), match["task"])
+    if match["arrow"]:
+        calls.interrupt(at[2], match["task"])
+    else:
+        _graph(calls, at, match, where)
 
 
 def _report(calls, number, match, where):
@@ -137,6 +147,8 @@ def _report(calls, number, match, where):
 def _graph(calls, at, match, where):
     """What stands right of the bar: a call, its end, a leaf, or a comment."""
     body, us = match["body"], match["us"]
+    if calls.indifferent(body):
+        return
     rest = body.lstrip()
     depth = len(body) - len(rest)
     if comment := _COMMENT.fullmatch(rest):
@@ -187,6 +199,10 @@ class _Calls:
 
     def _wanted(self, name):
         return name == self.function or name.startswith(f"{self.function}.")
+
+    def indifferent(self, body):
+        """Whether a line between calls can be passed over: it is not about the function, and no marker."""
+        return self.function not in body and "/*" not in body and not any(self.open.values())
 
     def _stack(self, at):
         return self.open.setdefault(at[2] if at[3] is None else at[3], [])
