@@ -256,7 +256,7 @@ def test_two_processes_of_a_cluster_give_the_same():
     lazy = [blocks for blocks, _, _ in applied]
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
