@@ -51,24 +51,37 @@ def reproduce(commands):
 
 
 def live(commands):
-    """Hold PELT's rule against the running kernel."""
+    """Hold PELT's rule and the arithmetic of clocks against the running kernel."""
     parser = commands.add_parser(
         "live",
-        help="hold PELT's rule against the running kernel",
+        help="hold PELT's rule and the arithmetic of clocks against the running kernel",
         description="Watch a task's PELT state in /proc/PID/sched, hold this kernel's rule against each\n"
         "step from one state to the next, and find which PELT the kernel runs. Without --pid: a\n"
-        "task that spins, one that wakes up every 10 ms, and one that spins at nice 5.",
-        epilog="example:\n  python -m schedpy live --seconds 5",
+        "task that spins, one that wakes up every 10 ms, and one that spins at nice 5; and last what\n"
+        "the kernel prints of its clocks: clocksources and sched_clock in the boot log, clock event\n"
+        "devices in /proc/timer_list, nanoseconds in /proc/PID/sched.",
+        epilog="examples:\n  python -m schedpy live --seconds 5\n  python -m schedpy live --clocks\n"
+        "  python -m schedpy live --boot-log dmesg.txt --timer-list timer_list.txt",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--pid", type=int, metavar="N", help="watch this task (from another CPU)")
     parser.add_argument(
         "--seconds", type=float, metavar="S", default=10, help="time for each task (default: %(default)s)"
     )
+    parser.add_argument("--clocks", action="store_true", help="the clocks alone")
+    parser.add_argument(
+        "--boot-log", metavar="FILE", help="the clocks alone, of this boot log of another machine"
+    )
+    parser.add_argument("--timer-list", metavar="FILE", help="the same, of this copy of /proc/timer_list")
+    parser.add_argument("--hz", type=int, metavar="N", help="its tick rate (default: counted, if it is here)")
 
     def run(arguments):
         from schedpy import live
 
+        given = {"boot_log": arguments.boot_log, "timer_list": arguments.timer_list, "hz": arguments.hz}
+        if arguments.clocks or arguments.boot_log or arguments.timer_list:
+            print(live.clocks(**given))
+            return
         recordings = []
         for workload in live.WORKLOADS if arguments.pid is None else (None,):
             if workload is None:
@@ -81,6 +94,8 @@ def live(commands):
             except ValueError as error:
                 print(f"{recording}\n  not verified: {error}\n", flush=True)
         print(live.identify(*recordings))
+        if arguments.pid is None:
+            print(f"\n{live.clocks(**given)}")
 
     parser.set_defaults(run=run)
 

@@ -29,7 +29,7 @@ ALLOWED = {
     "em": BELOW_FACES | FACES | {"readers"},
     "cpuidle": BELOW_FACES | FACES | {"readers"},
     "workload": FACES | {"kernel", "_coerce"},
-    "live": FACES | {"kernel", "_coerce", "_files", "live"},
+    "live": FACES | {"kernel", "_coerce", "_files", "_tables", "live"},
     "lab": FACES | LEAVES | {"workload", "lab", "data", "readers"},
     "plot": {"plot", "stats"},
     "sweep": {"sweep", "_coerce", "_files", "_tables"},

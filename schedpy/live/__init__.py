@@ -11,10 +11,13 @@ give the same bits. What the file does not say is found:
   also sleep while it is still queued.
 * Two updates may hide between two readings. The instant between them is searched in whole units.
 
+`clocks` asks the same of what the kernel prints of its clocks.
+
 Linux alone, 64-bit kernels from 4.12 on. Before 5.1 sums are scaled by frequency and capacity, which the file
 does not say: there the CPU has to be at full capacity.
 """
 
+from schedpy.live.clock_witness import ClockLine, ClockReport, clocks
 from schedpy.live.identification import Candidate, Identification, identify
 from schedpy.live.recording import READING, Reading, Recording, read, watch
 from schedpy.live.verification import Chain, Verification, verify
@@ -25,10 +28,13 @@ __all__ = [
     "WORKLOADS",
     "Candidate",
     "Chain",
+    "ClockLine",
+    "ClockReport",
     "Identification",
     "Reading",
     "Recording",
     "Verification",
+    "clocks",
     "identify",
     "read",
     "verify",
