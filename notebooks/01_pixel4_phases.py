@@ -23,6 +23,7 @@ from IPython.display import Markdown
 from schedpy.lab import phases
 from schedpy.lab.report import save
 from schedpy.plot import phases as plot
+from schedpy.plot import phases_device as plot_device
 
 pd.set_option("display.precision", 3)
 pd.set_option("display.max_columns", None)
@@ -71,6 +72,51 @@ save("01_inconsistencies", phases.inconsistencies())
 # %%
 placed = phases.placements()
 save("01_placements", placed)
+
+# %% [markdown]
+# ## The staircase on a simulated device
+#
+# The duty cycle is not what the kernel sees: `util_avg` rises and falls with every activation, `util_est`
+# remembers its peak, the work takes longer at a lower capacity and frequency, and a task that is still at
+# work when its timer fires has no wake-up. So the staircase runs on the model. Exact are PELT and its
+# clock, util_est, the placement, and the frequency that schedutil asks for; modelled, a parameter each, are
+# its rate limit, the latencies, the CPU of the timer, the work and its variation, the load by
+# other tasks, and that a task too large for its CPU is moved at a tick. Nothing else is random than
+# where ticks and windows fall.
+
+# %%
+simulated = phases.simulate("pixel4", kernel="5.12")
+save("01_simulated_counts", phases.beside_the_mail(simulated))
+
+# %%
+save("01_simulated_kinds", plot_device.counts(simulated.counts(), mail=phases.published()))
+
+# %% [markdown]
+# Each phase's kind of CPU comes out, and nearly every count. What is missing to the whole are
+# wake-ups on the kind of CPU that the phase before left the task on, and activations that began without one.
+# Phase 4 does not come out: here the task stays on Mid.
+#
+# ## What moves phase 4
+#
+# A CPU elsewhere must save more than 1/16 of what the system would take with the task where it was.
+# Lines end where the task does not fit on the CPU that it slept on.
+
+# %%
+save("01_margin", plot_device.margin(phases.decisions(), settled=phases.settled_util()))
+
+# %% [markdown]
+# Devices that differ in one thing: `percent` is Mid's share of phase 4; `walk` and `lut` tell whether
+# the mail's share without and with the table is one that such a device can give.
+
+# %%
+shares = phases.mid_share()
+save("01_mid_share", shares)
+
+# %%
+save("01_mid_share_load", plot_device.share(shares, mail=phases.published_shares()))
+
+# %%
+Markdown(phases.story(simulated, shares, phases.simulate("pixel4", kernel="6.1")))
 
 # %% [markdown]
 # ## What the walk has to do

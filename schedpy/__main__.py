@@ -128,6 +128,9 @@ def phases(commands):
         "--repetitions", type=int, default=25, metavar="N", help="of the staircase (default: %(default)s)"
     )
     parser.add_argument(
+        "--activations", type=int, default=125, metavar="N", help="in each phase (default: %(default)s)"
+    )
+    parser.add_argument(
         "--load", type=float, default=0, metavar="PERCENT", help="other tasks on each CPU (default: none)"
     )
     parser.add_argument("--seed", type=int, default=2021, metavar="N", help="default: %(default)s")
@@ -142,7 +145,7 @@ def _run_phases(arguments):
 
     model = em.EnergyModel.load(arguments.model, unit=arguments.unit)
     how = {"kernel": arguments.kernel, "hz": arguments.hz, "seed": arguments.seed, "progress": True}
-    how["repetitions"] = arguments.repetitions
+    how |= {"repetitions": arguments.repetitions, "activations": arguments.activations}
     simulated = phases.simulate(
         model, period_ns=arguments.period_ms * 1_000_000, load_percent=arguments.load, **how
     )

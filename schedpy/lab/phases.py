@@ -24,19 +24,20 @@ from schedpy.lab.phases_needed import left_out, needed, sample_tests
 from schedpy.lab.phases_recorded import recorded
 from schedpy.lab.phases_share import (
     decisions,
-    is_of_the_mail,
     mid_share,
     published_shares,
     savings,
     settled_util,
 )
 from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
+from schedpy.lab.phases_story import beside_the_mail, is_of_the_mail, story
 from schedpy.lab.phases_tables import ACTIVATIONS, CPU_NAMES, inconsistencies, published, table
 from schedpy.lab.timing import Timing
 
 __all__ = [
     "Device",
     "Simulation",
+    "beside_the_mail",
     "decisions",
     "inconsistencies",
     "is_of_the_mail",
@@ -53,6 +54,7 @@ __all__ = [
     "settled_util",
     "simulate",
     "simulate_devices",
+    "story",
     "summary",
     "table",
     "verdicts",

@@ -9,11 +9,16 @@ import numpy as np
 import pandas as pd
 
 from schedpy import eas, pelt
-from schedpy.kernel import form
 from schedpy.lab.phases_simulation import Device, as_model, cpu_kind, simulate_devices, skips_inefficient
 from schedpy.lab.phases_tables import published, repetitions_of
 
-__all__ = ["decisions", "is_of_the_mail", "mid_share", "published_shares", "savings", "settled_util"]
+__all__ = [
+    "decisions",
+    "mid_share",
+    "published_shares",
+    "savings",
+    "settled_util",
+]
 
 #: Duty cycles of the mail's phases 3 and 4.
 _DUTY = (50, 62.5)
@@ -149,13 +154,6 @@ def settled_util(duty_percent=62.5, period_ns=16_000_000):
     return int(pelt.swing(round(period_ns * duty_percent / 100), period_ns).high)
 
 
-def is_of_the_mail(simulated):
-    """Whether a simulation can stand beside the mail: its kinds of CPU, its period, and a margin."""
-    kinds = {cpu_kind(domain.name) for domain in simulated.model.domains}
-    margin = form("eas.find_energy_efficient_cpu", simulated.kernel) in ("v5.12", "v5.13")
-    return kinds == {"Little", "Mid", "Big"} and margin and simulated.period_ns == 16_000_000
-
-
 def _causes(model):
     """Name of a cause, its value as text, and the device that has it; all else stays as it is."""
     yield "nothing", "", {}
@@ -200,7 +198,7 @@ def mid_share(
     Examples
     --------
     >>> from schedpy.lab import phases
-    >>> shares = phases.mid_share(repetitions=2, activations=3)
+    >>> shares = phases.mid_share(repetitions=2, activations=20)
     >>> shares.loc[("start", "Big"), "percent"], shares.loc[("nothing", ""), "percent"]
     (np.float64(0.0), np.float64(100.0))
     """
