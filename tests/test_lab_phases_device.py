@@ -2,6 +2,7 @@
 """The simulated device: the counts, and that its parts are the kernel's functions on what it says it did."""
 
 import itertools
+import types
 
 import numpy as np
 import pandas as pd
@@ -273,6 +274,15 @@ def test_the_requests_are_what_the_energies_answer(staircase):
         phases.simulate("pixel4", kernel="6.1", repetitions=1, activations=1).requests()
 
 
+def test_a_cpu_that_the_task_left_keeps_nothing_of_it(staircase):
+    """Three kinds of CPU have run it; only the last one still has its utilisation."""
+    assert len(set(staircase.prev_cpu)) == 3
+    others = staircase.cpu_util_avg.copy()
+    others[np.arange(len(staircase)), staircase.prev_cpu] = 0
+    assert others.max() <= 1
+    assert (staircase.cpu_util_avg.max(axis=1) >= staircase.util_avg).all()
+
+
 # Work and frequency
 
 
@@ -334,6 +344,17 @@ def test_the_frequency_serves_the_request_outside_the_rate_limit():
         late += (below & waits).sum()
         assert set(here["freq_khz"]) <= set(domain.freq_khz.tolist())
     assert late > 0  # the limit is felt
+
+
+def test_schedutil_sees_the_estimate_while_the_task_is_queued_alone():
+    simulated = phases.simulate(
+        "pixel4", kernel="5.12", repetitions=1, activations=20, duty_percent=(50,), keep_events=True
+    )
+    seen = dict(iter(simulated.events.groupby("label")))
+    lent = simulated.util_est.astype(np.int64)
+    assert (seen["pick"]["max_util"].to_numpy() == np.maximum(lent, seen["pick"]["util_avg"])).all()
+    assert (seen["dequeue"]["max_util"] - seen["dequeue"]["util_avg"].astype(np.int64)).abs().max() <= 1
+    assert (seen["dequeue"]["util_avg"].to_numpy() < lent).any()
 
 
 def test_changes_of_frequency_keep_the_rate_limit():
@@ -523,6 +544,16 @@ def test_a_simulation_survives_its_file(tmp_path):
     pd.testing.assert_frame_equal(again.counts(), simulated.counts())
     assert [path.name for path in tmp_path.iterdir()] == ["s.npz"]
     assert "Simulation" in again._repr_html_()
+
+
+def test_a_load_by_domain_survives_its_file(tmp_path):
+    """Integers of NumPy and mappings that JSON does not know."""
+    load = types.MappingProxyType({"mid": np.int64(2)})
+    simulated = phases.simulate(
+        "pixel4", kernel="5.12", repetitions=1, activations=2, load_percent=load, seed=np.int64(3)
+    )
+    simulated.save(tmp_path / "s.npz")
+    assert phases.Simulation.load(tmp_path / "s.npz").device == Device(load_percent={"mid": 2})
 
 
 def test_another_file_is_refused(tmp_path):

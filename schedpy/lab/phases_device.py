@@ -90,13 +90,20 @@ class Device:
                 object.__setattr__(self, name, as_number(getattr(self, name), name, low=low, high=high))
         if not isinstance(self.misfit, bool):
             raise TypeError(f"misfit = {self.misfit!r}: must be True or False")
-        _as_percent(self.work_percent, "work_percent", 1, 1000)
-        _as_percent(self.work_std_percent, "work_std_percent", 0, 100)
+
+        def set_percent(name, low, high):
+            object.__setattr__(self, name, _as_percent(getattr(self, name), name, low, high))
+
+        set_percent("work_percent", 1, 1000)
+        set_percent("work_std_percent", 0, 100)
         if isinstance(self.load_percent, Mapping):
-            for domain, load in self.load_percent.items():
-                _as_percent(load, f"load_percent[{domain!r}]", 0, 50)
+            loads = {
+                name: _as_percent(load, f"load_percent[{name!r}]", 0, 50)
+                for name, load in self.load_percent.items()
+            }
+            object.__setattr__(self, "load_percent", loads)
         else:
-            _as_percent(self.load_percent, "load_percent", 0, 50)
+            set_percent("load_percent", 0, 50)
 
     def check(self, model):
         """That the CPUs and domains it names are the model's."""
@@ -129,6 +136,7 @@ def _as_percent(value, name, low, high):
         raise TypeError(f"{name} = {value!r}: must be a number")
     if not low <= value <= high:
         raise ValueError(f"{name} = {value}: must be {low} .. {high}")
+    return float(value)
 
 
 @dataclass(frozen=True)

@@ -231,9 +231,9 @@ class Simulation:
         Examples
         --------
         >>> from schedpy.lab import phases
-        >>> simulated = phases.simulate("pixel4", kernel="5.12", repetitions=2, activations=5)
+        >>> simulated = phases.simulate("pixel4", kernel="5.12", repetitions=2, activations=20)
         >>> int(simulated.counts().loc[(3, "Mid"), "target"])
-        10
+        40
         """
         kinds = list(dict.fromkeys(cpu_kind(domain.name) for domain in self.model.domains))
         number = {kind: index for index, kind in enumerate(kinds)}
@@ -431,9 +431,9 @@ def simulate(
     Examples
     --------
     >>> from schedpy.lab import phases
-    >>> simulated = phases.simulate("pixel4", kernel="5.12", repetitions=2, activations=5)
+    >>> simulated = phases.simulate("pixel4", kernel="5.12", repetitions=2, activations=20)
     >>> simulated.counts().loc[3, "target"].to_dict()
-    {'Mid': 10}
+    {'Mid': 40}
     """
     if device is not None and modelled:
         raise TypeError(f"{min(modelled)}: give it in device, or device as its fields")
@@ -511,7 +511,7 @@ def simulate_devices(
     if not devices:
         raise ValueError("devices is empty: must hold at least one Device")
     activations = as_number(activations, "activations", low=1, high=100_000)
-    repetitions = as_number(repetitions, "repetitions", low=1, high=100_000)
+    repetitions = as_number(repetitions, "repetitions", low=1, high=10_000)
     period = as_number(period_ns, "period_ns", low=1_000_000, high=10**9)
     seed = as_number(seed, "seed", low=0)
     as_choice(method, "method", ("walk", "lut"))
