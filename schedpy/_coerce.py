@@ -118,7 +118,7 @@ def _check_range(array, name, low, high):
         array = array.astype(np.uint8)
     if array.dtype.kind in "iu":
         limits = _limits(array.dtype)
-        if low <= limits.min and limits.max <= high:
+        if (low <= limits.min or low <= array.min()) and (limits.max <= high or array.max() <= high):
             return
     lowest, highest = int(array.min()), int(array.max())
     if lowest >= low and highest <= high:

@@ -26,11 +26,22 @@
 #define TYPE_u32 NPY_UINT32
 #define TYPE_b8 NPY_BOOL
 
+/*
+ * Loops that vectorise are built three times, and the machine's best is taken
+ * when the module is loaded. Not under a sanitizer, which is not ready then.
+ */
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+	__GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__)
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#else
+#define CLONES
+#endif
+
 #define LOOP_HEAD(fn) \
 	static void fn##_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 
 #define LOOP_1_1(fn, A, R)                                                              \
-	LOOP_HEAD(fn)                                                                   \
+	CLONES LOOP_HEAD(fn)                                                                   \
 	{                                                                               \
 		const npy_intp n = dimensions[0], sa = steps[0], sr = steps[1];         \
 		char *a = args[0], *r = args[1];                                        \
@@ -45,7 +56,7 @@
 	}
 
 #define LOOP_2_1(fn, A, B, R)                                                           \
-	LOOP_HEAD(fn)                                                                   \
+	CLONES LOOP_HEAD(fn)                                                                   \
 	{                                                                               \
 		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sr = steps[2]; \
 		char *a = args[0], *b = args[1], *r = args[2];                          \
@@ -66,7 +77,7 @@
 	}
 
 #define LOOP_3_1(fn, A, B, C, R)                                                        \
-	LOOP_HEAD(fn)                                                                   \
+	CLONES LOOP_HEAD(fn)                                                                   \
 	{                                                                               \
 		const npy_intp n = dimensions[0];                                       \
 		const npy_intp sa = steps[0], sb = steps[1], sc = steps[2], sr = steps[3]; \
@@ -93,20 +104,6 @@
 		for (npy_intp i = 0; i < n; i++, a += sa, b += sb, c += sc, d += sd, r += sr) \
 			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, \
 					 *(const C_##D *)d);                            \
-	}
-
-#define LOOP_6_1(fn, A, B, C, D, E, F, R)                                               \
-	LOOP_HEAD(fn)                                                                   \
-	{                                                                               \
-		const npy_intp n = dimensions[0], sa = steps[0], sb = steps[1], sc = steps[2]; \
-		const npy_intp sd = steps[3], se = steps[4], sf = steps[5], sr = steps[6]; \
-		char *a = args[0], *b = args[1], *c = args[2], *d = args[3];            \
-		char *e = args[4], *f = args[5], *r = args[6];                          \
-		(void)data;                                                             \
-		for (npy_intp i = 0; i < n;                                             \
-		     i++, a += sa, b += sb, c += sc, d += sd, e += se, f += sf, r += sr) \
-			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b, *(const C_##C *)c, \
-					 *(const C_##D *)d, *(const C_##E *)e, *(const C_##F *)f); \
 	}
 
 #define LOOP_2_3(fn, A, B, R, S, T)                                                     \
@@ -141,15 +138,6 @@
 	memcpy(arg, args, sizeof(arg))
 #define ARG(k, T) (*(C_##T *)(arg[k] + i * step[k]))
 
-#define LOOP_8_1(fn, A, B, C, D, E, F, G, H, R)                                         \
-	LOOP_HEAD(fn)                                                                   \
-	{                                                                               \
-		LOCALS(9);                                                              \
-		for (npy_intp i = 0; i < n; i++)                                        \
-			ARG(8, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D), ARG(4, E), \
-				       ARG(5, F), ARG(6, G), ARG(7, H));                \
-	}
-
 #define LOOP_13_2(fn, A, B, C, D, E, F, G, H, I, J, K, L, M, R, S)                      \
 	LOOP_HEAD(fn)                                                                   \
 	{                                                                               \
@@ -162,7 +150,7 @@
 
 /* A rule of one argument and its constants: those that do not change are read once. */
 #define LOOP_5_1(fn, A, B, C, D, E, R)							\
-	LOOP_HEAD(fn)									\
+	CLONES LOOP_HEAD(fn)								\
 	{										\
 		LOCALS(6);								\
 		if (n > 0 && step[0] == sizeof(C_##A) && step[5] == sizeof(C_##R) &&	\
@@ -174,8 +162,8 @@
 			const C_##D d = ARG(3, D);					\
 			const C_##E e = ARG(4, E);					\
 			C_##R *r = (C_##R *)arg[5];					\
-			for (npy_intp k = 0; k < n; k++)				\
-				r[k] = fn(a[k], b, c, d, e);				\
+			for (npy_intp at = 0; at < n; at++)				\
+				r[at] = fn(a[at], b, c, d, e);				\
 			return;								\
 		}									\
 		for (npy_intp i = 0; i < n; i++)					\
@@ -183,8 +171,31 @@
 				       ARG(4, E));					\
 	}
 
+#define LOOP_6_1(fn, A, B, C, D, E, F, R)						\
+	CLONES LOOP_HEAD(fn)								\
+	{										\
+		LOCALS(7);								\
+		if (n > 0 && step[0] == sizeof(C_##A) && step[6] == sizeof(C_##R) &&	\
+		    !(step[1] | step[2] | step[3] | step[4] | step[5])) {		\
+			const npy_intp i = 0;						\
+			const C_##A *a = (const C_##A *)arg[0];				\
+			const C_##B b = ARG(1, B);					\
+			const C_##C c = ARG(2, C);					\
+			const C_##D d = ARG(3, D);					\
+			const C_##E e = ARG(4, E);					\
+			const C_##F f = ARG(5, F);					\
+			C_##R *r = (C_##R *)arg[6];					\
+			for (npy_intp at = 0; at < n; at++)				\
+				r[at] = fn(a[at], b, c, d, e, f);			\
+			return;								\
+		}									\
+		for (npy_intp i = 0; i < n; i++)					\
+			ARG(6, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D),	\
+				       ARG(4, E), ARG(5, F));				\
+	}
+
 #define LOOP_7_1(fn, A, B, C, D, E, F, G, R)						\
-	LOOP_HEAD(fn)									\
+	CLONES LOOP_HEAD(fn)								\
 	{										\
 		LOCALS(8);								\
 		if (n > 0 && step[0] == sizeof(C_##A) && step[7] == sizeof(C_##R) &&	\
@@ -198,13 +209,38 @@
 			const C_##F f = ARG(5, F);					\
 			const C_##G g = ARG(6, G);					\
 			C_##R *r = (C_##R *)arg[7];					\
-			for (npy_intp k = 0; k < n; k++)				\
-				r[k] = fn(a[k], b, c, d, e, f, g);			\
+			for (npy_intp at = 0; at < n; at++)				\
+				r[at] = fn(a[at], b, c, d, e, f, g);			\
 			return;								\
 		}									\
 		for (npy_intp i = 0; i < n; i++)					\
 			ARG(7, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D),	\
 				       ARG(4, E), ARG(5, F), ARG(6, G));		\
+	}
+
+#define LOOP_8_1(fn, A, B, C, D, E, F, G, H, R)						\
+	CLONES LOOP_HEAD(fn)								\
+	{										\
+		LOCALS(9);								\
+		if (n > 0 && step[0] == sizeof(C_##A) && step[8] == sizeof(C_##R) &&	\
+		    !(step[1] | step[2] | step[3] | step[4] | step[5] | step[6] | step[7])) {	\
+			const npy_intp i = 0;						\
+			const C_##A *a = (const C_##A *)arg[0];				\
+			const C_##B b = ARG(1, B);					\
+			const C_##C c = ARG(2, C);					\
+			const C_##D d = ARG(3, D);					\
+			const C_##E e = ARG(4, E);					\
+			const C_##F f = ARG(5, F);					\
+			const C_##G g = ARG(6, G);					\
+			const C_##H h = ARG(7, H);					\
+			C_##R *r = (C_##R *)arg[8];					\
+			for (npy_intp at = 0; at < n; at++)				\
+				r[at] = fn(a[at], b, c, d, e, f, g, h);			\
+			return;								\
+		}									\
+		for (npy_intp i = 0; i < n; i++)					\
+			ARG(8, R) = fn(ARG(0, A), ARG(1, B), ARG(2, C), ARG(3, D),	\
+				       ARG(4, E), ARG(5, F), ARG(6, G), ARG(7, H));	\
 	}
 
 #define LOOP_1_3(fn, A, R, S, T)							\

@@ -20,28 +20,28 @@
 #include "math64.h"
 #include "types.h"
 
-/* ((x * mul + add) reduced to word) / div */
-static inline u64 jiffies_scaled_div(u64 x, u64 mul, u64 add, u64 div, u64 word)
+/* ((x * mul + add) reduced to word) / the divisor that m and l stand for */
+static inline u64 jiffies_scaled_div(u64 x, u64 mul, u64 add, u64 m, u64 l, u64 word)
 {
-	return div_u64((x * mul + add) & word, div);
+	return div_by_reciprocal((x * mul + add) & word, m, l);
 }
 
 /* The same as an unsigned int: jiffies_to_msecs() and jiffies_to_usecs(). */
-static inline u32 jiffies_scaled_div_uint(u64 x, u64 mul, u64 add, u64 div, u64 word)
+static inline u32 jiffies_scaled_div_uint(u64 x, u64 mul, u64 add, u64 m, u64 l, u64 word)
 {
-	return (u32)jiffies_scaled_div(x, mul, add, div, word);
+	return (u32)jiffies_scaled_div(x, mul, add, m, l, word);
 }
 
 /* The same, computed in 64 bits, as an unsigned long. */
-static inline u64 jiffies_scaled_div_ulong(u64 x, u64 mul, u64 add, u64 div, u64 longs)
+static inline u64 jiffies_scaled_div_ulong(u64 x, u64 mul, u64 add, u64 m, u64 l, u64 longs)
 {
-	return jiffies_scaled_div(x, mul, add, div, UINT64_MAX) & longs;
+	return jiffies_scaled_div(x, mul, add, m, l, UINT64_MAX) & longs;
 }
 
 /* The same as a signed long, which clock_t is. */
-static inline s64 jiffies_scaled_div_long(u64 x, u64 mul, u64 add, u64 div, u64 longs)
+static inline s64 jiffies_scaled_div_long(u64 x, u64 mul, u64 add, u64 m, u64 l, u64 longs)
 {
-	const u64 q = jiffies_scaled_div(x, mul, add, div, UINT64_MAX);
+	const u64 q = jiffies_scaled_div(x, mul, add, m, l, UINT64_MAX);
 
 	return longs == UINT32_MAX ? (s64)(s32)(u32)q : (s64)q;
 }
@@ -67,17 +67,19 @@ static inline bool jiffies_scaled_shr_wraps(u64 x, u64 mul, u64 add, u64 shift, 
 	return sum > word || (shift < 64 && (u64)sum >> shift > most);
 }
 
-/* Timeouts: x above `last`, the last finite one, is infinite, the others are scaled. */
-static inline u64 jiffies_timeout_div(u64 x, u64 last, u64 infinite, u64 mul, u64 add, u64 div, u64 word)
+/* Timeouts: x above `last`, the last finite one, is infinite, the others are scaled. Both are computed: no branch. */
+static inline u64 jiffies_timeout_div(u64 x, u64 last, u64 infinite, u64 mul, u64 add, u64 m, u64 l, u64 word)
 {
-	return x > last ? infinite : jiffies_scaled_div(x, mul, add, div, word);
+	const u64 scaled = jiffies_scaled_div(x, mul, add, m, l, word);
+
+	return x > last ? infinite : scaled;
 }
 
 static inline u64 jiffies_timeout_shr(u64 x, u64 last, u64 infinite, u64 mul, u64 add, u64 shift, u64 word)
 {
-	const u64 scaled = shift < 64 ? (x * mul + add) >> shift : 0;
+	const u64 scaled = shift < 64 ? ((x * mul + add) >> shift) & word : 0;
 
-	return x > last ? infinite : scaled & word;
+	return x > last ? infinite : scaled;
 }
 
 /*

@@ -37,6 +37,20 @@ static inline u64 div_u64(u64 dividend, u64 divisor)
 	return dividend / divisor;
 }
 
+/*
+ * x / d for a d known beforehand, of which m and l are made: l bits hold d - 1,
+ * and 2^64 + m is 2^(64+l) / d rounded down, plus 1. That is too large by less
+ * than any x could tell. The upper bit of the factor is worth x itself, and
+ * their sum may need 65 bits: t <= x, so it is taken as t + (x - t) / 2.
+ */
+static inline u64 div_by_reciprocal(u64 x, u64 m, u64 l)
+{
+	const u64 t = (u64)(((u128)x * m) >> 64);
+	const u64 first = l > 0, rest = l - first;
+
+	return rest < 64 ? (t + ((x - t) >> first)) >> rest : 0;
+}
+
 /* (a * mul) >> shift from the 96-bit product; shifts of 128 and more give 0. */
 static inline u64 mul_u64_u32_shr(u64 a, u32 mul, u32 shift)
 {

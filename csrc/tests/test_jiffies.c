@@ -11,11 +11,11 @@ static const u64 extremes[] = {
 
 static u64 of_five(u64 x, u64 mul, u64 add, u64 by, u64 word)
 {
-	return jiffies_scaled_div_uint(x, mul, add, by, word) + jiffies_scaled_div_ulong(x, mul, add, by, word) +
-	       (u64)jiffies_scaled_div_long(x, mul, add, by, word) + jiffies_scaled_shr_uint(x, mul, add, by, word) +
+	return jiffies_scaled_div_uint(x, mul, add, x, by, word) + jiffies_scaled_div_ulong(x, mul, add, x, by, word) +
+	       (u64)jiffies_scaled_div_long(x, mul, add, x, by, word) + jiffies_scaled_shr_uint(x, mul, add, by, word) +
 	       jiffies_scaled_div_wraps(x, mul, add, by, word, add) +
 	       jiffies_scaled_shr_wraps(x, mul, add, by, word, add) +
-	       jiffies_timeout_div(x, add, by, mul, add, by, word) +
+	       jiffies_timeout_div(x, add, by, mul, add, x, by, word) +
 	       jiffies_timeout_div_wraps(x, add, by, mul, add, by, word) +
 	       jiffies_timeout_shr(x, add, by, mul, add, by, word) +
 	       jiffies_timeout_shr_wraps(x, add, by, mul, add, by, word) +
@@ -43,12 +43,14 @@ int main(void)
 	s64 sec, nsec;
 
 	test_extremes();
-	check("jiffies_to_msecs(1), HZ=300", jiffies_scaled_div_uint(1, 10, 2, 3, UINT64_MAX), 4);
-	check("jiffies64_to_msecs(1), HZ=300", jiffies_scaled_div(1, 10, 0, 3, UINT64_MAX), 3);
-	check("msecs_to_jiffies(11), HZ=100", jiffies_timeout_div(11, INT32_MAX, 7, 1, 9, 10, UINT64_MAX), 2);
-	check("infinite", jiffies_timeout_div(1ULL << 31, INT32_MAX, 7, 1, 9, 10, UINT64_MAX), 7);
-	check("divided by zero", jiffies_scaled_div(1, 1, 0, 0, UINT64_MAX), 0);
-	check("clock_t of 32 bits", (u64)jiffies_scaled_div_long(UINT32_MAX, 1, 0, 1, UINT32_MAX), UINT64_MAX);
+	/* 3 and 10 as their reciprocals: (2^64 + m) / 2^(64+l) is a little above 1 / d. */
+	check("jiffies_to_msecs(1), HZ=300", jiffies_scaled_div_uint(1, 10, 2, UINT64_MAX / 3 + 1, 2, UINT64_MAX), 4);
+	check("jiffies64_to_msecs(1), HZ=300", jiffies_scaled_div(1, 10, 0, UINT64_MAX / 3 + 1, 2, UINT64_MAX), 3);
+	check("largest / 3", div_by_reciprocal(UINT64_MAX, UINT64_MAX / 3 + 1, 2), UINT64_MAX / 3);
+	check("largest / 1", div_by_reciprocal(UINT64_MAX, 1, 0), UINT64_MAX);
+	check("finite", jiffies_timeout_div(11, INT32_MAX, 7, 1, 0, 1, 0, UINT64_MAX), 11);
+	check("infinite", jiffies_timeout_div(1ULL << 31, INT32_MAX, 7, 1, 0, 1, 0, UINT64_MAX), 7);
+	check("clock_t of 32 bits", (u64)jiffies_scaled_div_long(UINT32_MAX, 1, 0, 1, 0, UINT32_MAX), UINT64_MAX);
 	jiffies_to_timespec64(251, 4000000, &sec, &nsec);
 	check("sec", (u64)sec, 1);
 	check("nsec", (u64)nsec, 4000000);

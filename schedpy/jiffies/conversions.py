@@ -7,7 +7,7 @@ import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_int, as_long_bits
-from schedpy.jiffies.rules import NSEC_PER_CLOCK_T, RULES, timespec64_constants
+from schedpy.jiffies.rules import NSEC_PER_CLOCK_T, RULES, reciprocal, timespec64_constants
 from schedpy.jiffies.timeconst import NSEC_PER_SEC, hz_of, tick_nsec
 
 __all__ = [
@@ -436,7 +436,7 @@ def nsec_to_clock_t(n, **ufunc):
     >>> jiffies.nsec_to_clock_t([9_999_999, 10_000_000]).tolist()
     [0, 1]
     """
-    constants = (np.uint64(c) for c in (1, 0, NSEC_PER_CLOCK_T, 2**64 - 1))
+    constants = (np.uint64(c) for c in (1, 0, *reciprocal(NSEC_PER_CLOCK_T), 2**64 - 1))
     return _core.jiffies_scaled_div(as_int(n, "n", np.uint64), *constants, **ufunc)
 
 

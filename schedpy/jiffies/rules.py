@@ -13,7 +13,7 @@ import numpy as np
 from schedpy import _core
 from schedpy.jiffies.timeconst import NSEC_PER_SEC, max_jiffy_offset, tick_nsec, timeconst
 
-__all__ = ["RULES", "Rule", "timespec64_constants"]
+__all__ = ["RULES", "Rule", "reciprocal", "timespec64_constants"]
 
 U32 = 2**32 - 1
 U64 = 2**64 - 1
@@ -42,28 +42,34 @@ def _u64(*values):
     return tuple(np.uint64(value) for value in values)
 
 
+def reciprocal(div):
+    """What the core divides by: 2^64 + the first is 2^64 * 2^length / div, a little more; and that length."""
+    length = (div - 1).bit_length()
+    return (2**64 * (2**length - div) // div + 1, length)
+
+
 def _scaled_div(function, mul, add, div, word, most):
     """((x * mul + add) & word) / div, the result at most ``most``."""
-    constants = _u64(mul, add, div, word)
-    return Rule(function, constants, _core.jiffies_scaled_div_wraps, (*constants, np.uint64(most)))
+    return Rule(
+        function,
+        _u64(mul, add, *reciprocal(div), word),
+        _core.jiffies_scaled_div_wraps,
+        _u64(mul, add, div, word, most),
+    )
 
 
 def _timeout(shape, last, true_last, infinite, mul, add, by, word):
     """Up to ``last`` (x * mul + add) by ``shape``; above it infinite, as it should be above ``true_last``."""
-    function, wraps = {
-        "div": (_core.jiffies_timeout_div, _core.jiffies_timeout_div_wraps),
-        "shr": (_core.jiffies_timeout_shr, _core.jiffies_timeout_shr_wraps),
+    function, wraps, amount = {
+        "div": (_core.jiffies_timeout_div, _core.jiffies_timeout_div_wraps, reciprocal(by)),
+        "shr": (_core.jiffies_timeout_shr, _core.jiffies_timeout_shr_wraps, (by,)),
     }[shape]
     return Rule(
-        function, _u64(last, infinite, mul, add, by, word), wraps, _u64(last, true_last, mul, add, by, word)
+        function,
+        _u64(last, infinite, mul, add, *amount, word),
+        wraps,
+        _u64(last, true_last, mul, add, by, word),
     )
-
-
-def _without_bound(rule, x):
-    """What a scaled rule gives on integers without bound, for one x."""
-    mul, add, by, _ = (int(c) for c in rule.constants)
-    total = x * mul + add
-    return total >> by if rule.function is _core.jiffies_scaled_shr_uint else total // by
 
 
 def _jiffies_to_unit(name, unit, rounds_up, hz, bits):
@@ -99,6 +105,13 @@ def _last_finite(inverse, bits):
     """The last time that is finite, as the kernel computes it in an unsigned int, and as it should be."""
     infinite = max_jiffy_offset(long_bits=bits)
     return int(inverse(np.uint64(infinite))), min(_without_bound(inverse, infinite), U64)
+
+
+def _without_bound(rule, x):
+    """What a scaled rule gives on integers without bound, for one x."""
+    mul, add, by, *_ = (int(c) for c in rule.wraps_constants)
+    total = x * mul + add
+    return total >> by if rule.function is _core.jiffies_scaled_shr_uint else total // by
 
 
 def msecs_to_jiffies(hz, bits):
@@ -149,13 +162,12 @@ def nsecs_to_jiffies64(hz, bits):
 
 def nsecs_to_jiffies(hz, bits):
     mul, div = _nsecs_to_jiffies(hz)
-    constants = _u64(mul, 0, div)
-    word = np.uint64(2**bits - 1)
+    word = 2**bits - 1
     return Rule(
         _core.jiffies_scaled_div_ulong,
-        (*constants, word),
+        _u64(mul, 0, *reciprocal(div), word),
         _core.jiffies_scaled_div_wraps,
-        (*constants, np.uint64(U64), word),
+        _u64(mul, 0, div, U64, word),
     )
 
 
@@ -171,12 +183,11 @@ def _clock_t(hz):
 
 def jiffies_to_clock_t(hz, bits):
     mul, div = _clock_t(hz)
-    constants = _u64(mul, 0, div)
     return Rule(
         _core.jiffies_scaled_div_long,
-        (*constants, np.uint64(2**bits - 1)),
+        _u64(mul, 0, *reciprocal(div), 2**bits - 1),
         _core.jiffies_scaled_div_wraps,
-        (*constants, *_u64(U64, 2 ** (bits - 1) - 1)),
+        _u64(mul, 0, div, U64, 2 ** (bits - 1) - 1),
     )
 
 
