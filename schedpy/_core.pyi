@@ -326,8 +326,18 @@ def time_placements(
     domain_mask: np.ndarray,
     uclamp_used: np.ndarray,
     overutilized: np.ndarray,
-    arms: np.ndarray,
+    arms: tuple[str, ...],
     order: np.ndarray,
+    parts: int,
+    working_set: np.ndarray,
+    batch: int,
     ticks: np.ndarray,
+    target: np.ndarray,
     /,
-) -> None: ...
+) -> tuple[int, int]: ...
+
+EAS_CAN_EVICT: int
+EAS_LINE: int
+EM_TIMED_STATE_BYTES: int
+EM_TIMED_ENTRY_BYTES: int
+EM_TIMED_BIN_BYTES: int

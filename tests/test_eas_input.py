@@ -9,7 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from schedpy import eas, em
+from schedpy import _core, eas, em
+from schedpy.eas import cases, timing
 
 PIXEL4 = em.EnergyModel.load("pixel4")
 
@@ -202,31 +203,107 @@ def test_a_signal_ends_a_long_call():
     assert time.monotonic() - began < 3
 
 
-def test_timing():
+def order_of(n, arms, seed=1):
+    return np.random.default_rng(seed).permuted(np.tile(np.arange(arms), (n, 1)), axis=1)
+
+
+ALL_ARMS = ("walk", "lut", "bins", "search", "direct", "held", "chained", "walk")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"batch": 7},
+        {"caches": "cold"},
+        {"caches": "cold", "evict": ["entries", "run queues"]},
+        {"caches": "shared"},
+        {"caches": "shared", "working_set": 100_000},
+    ],
+)
+def test_every_arm_chooses_what_the_placement_chooses(how):
+    """On the Pixel 4 walk and table agree; every cell is filled, whatever the order."""
     task, cpus = many((50,))
-    arms = ("walk", "lut", "walk")
-    ticks = eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=arms)
-    assert ticks.shape == (50, 3)
-    assert ticks.dtype == np.uint64
-    assert (ticks > 0).all()
-    assert (ticks < 10**9).all()
-    order = np.random.default_rng(1).permuted(np.tile(np.arange(3), (50, 1)), axis=1)
-    shuffled = eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=arms, order=order)
-    assert (shuffled > 0).all()
-    assert eas.time_placements(PIXEL4, task[:0], cpus[:0], kernel="5.12").shape == (0, 3)
+    placed = eas.find_energy_efficient_cpu(PIXEL4, task, cpus, kernel="5.12")
+    times = eas.time_placements(
+        PIXEL4, task, cpus, kernel="5.12", arms=ALL_ARMS, order=order_of(50, 8), **how
+    )
+    assert times.target.tolist() == [[target] * 8 for target in placed.target]
+    assert times.ticks.shape == (50, 8)
+    assert times.ticks.dtype == np.uint64
+    assert (times.ticks > 0).all()
+    assert times.retimed >= 0
+    assert times.disturbed >= 0
+
+
+def test_what_cannot_be_timed():
+    task, cpus = many((50,))
+
+    def times(**how):
+        return eas.time_placements(PIXEL4, task, cpus, **{"kernel": "5.12"} | how)
+
+    assert eas.time_placements(PIXEL4, task[:0], cpus[:0], kernel="5.12").ticks.shape == (0, 3)
     with pytest.raises(ValueError, match=r"^arms\[1\] = 'table'"):
-        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=("walk", "table"))
-    with pytest.raises(ValueError, match=r"^arms is empty"):
-        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", arms=())
+        times(arms=("walk", "table"))
+    for arms in ((), ("walk",) * 17):
+        with pytest.raises(ValueError, match=rf"^arms has {len(arms)}: must be 1 .. 16"):
+            times(arms=arms)
     with pytest.raises(ValueError, match=r"^order has shape \(3,\)"):
-        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", order=[0, 1, 2])
+        times(order=[0, 1, 2])
+    order = order_of(50, 3)
     order[7] = [0, 0, 2]
     with pytest.raises(ValueError, match=r"^order\[7\] = \[0, 0, 2\]: must be a permutation"):
-        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", order=order)
+        times(order=order)
     with pytest.raises(ValueError, match=r"^the cases have shape \(5, 10\)"):
         eas.time_placements(PIXEL4, task.reshape(5, 10), cpus.reshape(5, 10, 8), kernel="5.12")
     with pytest.raises(ValueError, match=r"^kernel = '5.13': em.lut"):
-        eas.time_placements(PIXEL4, task, cpus, kernel="5.13")
+        times(kernel="5.13")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"caches": "hot"}, r"^caches = 'hot': must be one of 'warm', 'cold', 'shared'"),
+        ({"batch": 0}, r"^batch = 0"),
+        ({"caches": "cold", "batch": 2}, r"^batch = 2: the second call finds warm caches"),
+        ({"caches": "shared", "batch": 2}, r"^batch = 2: the second call"),
+        ({"working_set": 4096}, r'^working_set: is walked with caches="shared" alone, not "warm"'),
+        ({"caches": "cold", "working_set": 4096}, r"^working_set: is walked"),
+        ({"caches": "shared", "working_set": 63}, r"^working_set = 63"),
+        ({"caches": "shared", "evict": ["held"]}, r'^evict: is thrown out with caches="cold" alone'),
+        ({"caches": "cold", "evict": []}, r"^evict is empty: must be of states, entries, held"),
+        ({"caches": "cold", "evict": ["table"]}, r"^evict\[0\] = 'table': must be one of 'states'"),
+    ],
+)
+def test_caches_that_do_not_fit_together(how, message):
+    task, cpus = many((5,))
+    with pytest.raises(ValueError, match=message):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", **how)
+
+
+def test_without_an_instruction_for_it_the_caches_are_walked_out(monkeypatch, tmp_path):
+    """Twice the largest cache that Linux tells of."""
+    task, cpus = many((5,))
+    for index, size in enumerate(("48K", "2048K", "64K")):
+        (tmp_path / f"index{index}").mkdir()
+        (tmp_path / f"index{index}" / "size").write_text(size + "\n", encoding="ascii")
+    walked = []
+    real = _core.time_placements
+
+    def time_placements(*args):
+        walked.append((args[9], args[10].nbytes))
+        return real(*args)
+
+    monkeypatch.setattr(_core, "EAS_CAN_EVICT", False)
+    monkeypatch.setattr(_core, "time_placements", time_placements)
+    monkeypatch.setattr(timing, "_SIZES", tmp_path)
+    times = eas.time_placements(PIXEL4, task, cpus, kernel="5.12", caches="cold")
+    assert walked == [(0, 2 * 2048 * 1024)]
+    assert (times.ticks > 0).all()
+    with pytest.raises(ValueError, match=r"^evict: this processor has no instruction"):
+        eas.time_placements(PIXEL4, task, cpus, kernel="5.12", caches="cold", evict=["held"])
+    monkeypatch.setattr(timing, "_SIZES", tmp_path / "none")
+    assert timing._largest_cache() == 64 * 2**20
 
 
 def test_an_arm_that_waits_takes_longer():
@@ -237,12 +314,48 @@ def test_an_arm_that_waits_takes_longer():
     )
     cpus = eas.idle_cpus(model, 200)
     cpus["util_avg"][:, 1] = 800
-    order = np.random.default_rng(2).permuted(np.tile(np.arange(2), (200, 1)), axis=1)
-    ticks = eas.time_placements(
-        model, eas.task(util_avg=800), cpus, kernel="5.12", arms=("lut", "walk"), order=order
+    times = eas.time_placements(
+        model, eas.task(util_avg=800), cpus, kernel="5.12", arms=("lut", "walk"), order=order_of(200, 2)
     )
-    lut, walk = ticks.T
+    lut, walk = times.ticks.T
     assert (walk > 3 * lut).mean() > 0.9
+
+
+def test_a_signal_ends_a_long_timing():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    task, cpus = many((100_000,))
+    before = signal.signal(signal.SIGALRM, interrupt)
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            eas.time_placements(PIXEL4, task, cpus, kernel="5.12", caches="shared", working_set=2**24)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("wrong", ["entries", "order", "arm"])
+def test_the_core_refuses_what_would_be_read_past(wrong):
+    """Whoever goes round the face gets an error, too."""
+    domains = cases.core_model(PIXEL4, "5.12", "lut", False)
+    reads, _ = cases.operands(PIXEL4, *many((4,)), None, False, False)
+    order, arms = np.zeros((4, 1), dtype=np.int64), ("walk",)
+    if wrong == "entries":
+        mask, capacity, table, entries, first, shift, skip, ways = domains[0]
+        domains = ((mask, capacity, table, entries[:-1].copy(), first, shift, skip, ways), *domains[1:])
+    elif wrong == "order":
+        order = order[:3]
+    else:
+        arms = ("march",)
+    with pytest.raises(ValueError, match=r"one of its states|one row per case|no arm march"):
+        _core.time_placements(
+            *(domains, 8, *reads, arms, order, 0, np.ones(0, dtype=np.uint8), 1),
+            *(np.empty((4, 1), dtype=np.uint64), np.empty((4, 1), dtype=np.int64)),
+        )
 
 
 def test_every_way_to_a_state_is_timed():
@@ -253,7 +366,9 @@ def test_every_way_to_a_state_is_timed():
     cpus = eas.idle_cpus(model, 300)
     arms = ("walk", "lut", "bins", "search", "direct", "walk")
     order = np.random.default_rng(3).permuted(np.tile(np.arange(6), (300, 1)), axis=1)
-    ticks = eas.time_placements(model, eas.task(util_avg=800), cpus, kernel="5.12", arms=arms, order=order)
+    ticks = eas.time_placements(
+        model, eas.task(util_avg=800), cpus, kernel="5.12", arms=arms, order=order
+    ).ticks
     assert ticks.shape == (300, 6)
     walk, *others, _ = np.median(ticks, axis=0)
     assert all(other < walk for other in others)

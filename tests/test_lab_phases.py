@@ -305,7 +305,7 @@ def recorded(monkeypatch):
     def time_placements(model, task, cpus, *, kernel, arms, skip_inefficient, order):
         calls.append({"task": task, "order": order, "arms": arms, "skip": skip_inefficient, "kernel": kernel})
         assert cpus["util_avg"][np.arange(task.size), task["prev_cpu"]].tolist() == task["util_avg"].tolist()
-        return task["util_est"][:, None] * 10 + np.arange(3, dtype=np.uint64)
+        return SimpleNamespace(ticks=task["util_est"][:, None] * 10 + np.arange(3, dtype=np.uint64))
 
     monkeypatch.setattr(eas, "time_placements", time_placements)
     monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_nivcsw=0))
@@ -342,7 +342,11 @@ def test_the_order_is_random_complete_and_the_seeds(recorded):
 
 def test_the_first_repetition_warms_up_only(recorded, monkeypatch):
     numbers = itertools.count()
-    monkeypatch.setattr(eas, "time_placements", lambda *_, **__: np.full((875, 3), next(numbers), np.uint64))
+    monkeypatch.setattr(
+        eas,
+        "time_placements",
+        lambda *_, **__: SimpleNamespace(ticks=np.full((875, 3), next(numbers), np.uint64)),
+    )
     measured = phases.measure(repetitions=3, progress=False)
     assert np.unique(measured.ticks).tolist() == [1, 2, 3]
 

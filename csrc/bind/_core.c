@@ -81,6 +81,7 @@ static PyModuleDef_Slot slots[] = {
 	{ Py_mod_exec, add_em },
 	{ Py_mod_exec, add_em_lut },
 	{ Py_mod_exec, add_placement },
+	{ Py_mod_exec, add_placement_timing },
 	{ Py_mod_exec, add_governors },
 #if PY_VERSION_HEX >= 0x030c0000
 	{ Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED },

@@ -37,6 +37,7 @@ int add_em_lut(PyObject *module);
 int add_governors(PyObject *module);
 int add_path(PyObject *module);
 int add_placement(PyObject *module);
+int add_placement_timing(PyObject *module);
 int add_stopwatch(PyObject *module);
 int add_streams(PyObject *module);
 

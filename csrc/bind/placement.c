@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Placements: methods over arrays of cases. */
-#include "bind.h"
-
-#include "core/eas.h"
-#include "core/stopwatch.h"
-
+#include "placement.h"
 
 /*
  * The ways to a state that no kernel has, from a tuple: keys, states, entries of the bins, their shift, steps,
@@ -39,7 +35,7 @@ static bool open_ways(struct em_ways *ways, PyObject *from)
  * inefficient states are passed over, and further ways to a state.
  * It borrows the arrays of the tuple.
  */
-static struct em_perf_domain *open_model(PyObject *model)
+struct em_perf_domain *open_model(PyObject *model)
 {
 	const Py_ssize_t count = PyTuple_GET_SIZE(model);
 	struct em_perf_domain *domains = PyMem_Calloc((size_t)count + 1, sizeof(*domains));
@@ -72,7 +68,7 @@ static struct em_perf_domain *open_model(PyObject *model)
 	return domains;
 }
 
-enum { TASK, CPUS, DOMAIN_MASK, UCLAMP_USED, OVERUTILIZED, TARGET, COUNT, CALLS, NR_OPERANDS };
+enum { TARGET = CASE_OPERANDS, COUNT, CALLS, NR_OPERANDS };
 
 /* Signals are looked at, and other threads get a turn, after this many placements. */
 enum { CHUNK = 4096 };
@@ -105,7 +101,7 @@ static const struct form *find_form(const char *name)
 	return NULL;
 }
 
-static void read_case(struct eas_case *c, char *const *p)
+void read_case(struct eas_case *c, char *const *p)
 {
 	c->task = (const struct eas_task *)p[TASK];
 	c->cpus = (const struct eas_cpu *)p[CPUS];
@@ -270,94 +266,8 @@ static PyObject *py_place(PyObject *module, PyObject *args)
 	return result;
 }
 
-typedef s64 bare_function(const struct eas_case *c);
-
-/* What an arm is, by its number. */
-static bare_function *const bare_forms[] = {
-	[EM_WALK] = find_energy_efficient_cpu_bare_v5_12,
-	[EM_PATCH] = find_energy_efficient_cpu_lut_bare_v5_12,
-	[EM_BINS] = find_energy_efficient_cpu_bins_bare_v5_12,
-	[EM_HALVES] = find_energy_efficient_cpu_search_bare_v5_12,
-	[EM_DIRECT] = find_energy_efficient_cpu_direct_bare_v5_12,
-};
-
-/* Bring what a case reads into the cache, so that the first arm does not pay for the others. */
-static void touch_case(const struct eas_case *c)
-{
-	volatile u64 sink = c->task->util_avg + c->task->affinity;
-
-	for (size_t cpu = 0; cpu < c->nr_cpus; cpu++)
-		sink += c->cpus[cpu].util_avg + c->cpus[cpu].online;
-	(void)sink;
-}
-
-static inline u64 time_one(const struct eas_case *c, bare_function *place)
-{
-	volatile s64 target;
-	u64 begin = stopwatch_begin(), end;
-
-	target = place(c);
-	end = stopwatch_end();
-	(void)target;
-	return end - begin;
-}
-
-/* time_placements(model, nr_cpus, task, cpus, domain_mask, uclamp_used, overutilized, arms, order, ticks) */
-static PyObject *py_time_placements(PyObject *module, PyObject *args)
-{
-	PyArrayObject *in[TARGET], *arms, *order, *ticks;
-	struct em_perf_domain *domains;
-	struct eas_case c = { 0 };
-	npy_intp count, nr_arms;
-	Py_ssize_t nr_cpus;
-	PyObject *model;
-
-	(void)module;
-	if (!PyArg_ParseTuple(args, "O!nO!O!O!O!O!O!O!O!", &PyTuple_Type, &model, &nr_cpus, &PyArray_Type,
-			      &in[TASK], &PyArray_Type, &in[CPUS], &PyArray_Type, &in[DOMAIN_MASK], &PyArray_Type,
-			      &in[UCLAMP_USED], &PyArray_Type, &in[OVERUTILIZED], &PyArray_Type, &arms,
-			      &PyArray_Type, &order, &PyArray_Type, &ticks))
-		return NULL;
-	domains = open_model(model);
-	if (!domains)
-		return NULL;
-	c.domains = domains;
-	c.nr_domains = (size_t)PyTuple_GET_SIZE(model);
-	c.nr_cpus = (size_t)nr_cpus;
-	count = PyArray_DIM(ticks, 0);
-	nr_arms = PyArray_DIM(ticks, 1);
-
-	for (npy_intp done = 0; done < count;) {
-		const npy_intp stop = count - done < CHUNK ? count : done + CHUNK;
-
-		Py_BEGIN_ALLOW_THREADS;
-		for (; done < stop; done++) {
-			char *p[TARGET];
-
-			for (int k = 0; k < TARGET; k++)
-				p[k] = PyArray_GETPTR1(in[k], done);
-			read_case(&c, p);
-			touch_case(&c);
-			for (npy_intp turn = 0; turn < nr_arms; turn++) {
-				const npy_int64 arm = *(const npy_int64 *)PyArray_GETPTR2(order, done, turn);
-				const npy_int64 way = *(const npy_int64 *)PyArray_GETPTR1(arms, arm);
-
-				SET_U64(PyArray_GETPTR2(ticks, done, arm), time_one(&c, bare_forms[way]));
-			}
-		}
-		Py_END_ALLOW_THREADS;
-		if (PyErr_CheckSignals()) {
-			PyMem_Free(domains);
-			return NULL;
-		}
-	}
-	PyMem_Free(domains);
-	Py_RETURN_NONE;
-}
-
 static PyMethodDef methods[] = {
 	{ "place", py_place, METH_VARARGS, NULL },
-	{ "time_placements", py_time_placements, METH_VARARGS, NULL },
 	{ NULL, NULL, 0, NULL },
 };
 

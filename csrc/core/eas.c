@@ -2,6 +2,8 @@
 /* find_energy_efficient_cpu() of 5.12 and 5.13; see eas.h. */
 #include "eas.h"
 
+#include "em_timed.h"
+
 /* Every form is an instance with its own constants, so that none decides anything at run time. */
 #define form_inline static inline __attribute__((always_inline))
 
@@ -9,6 +11,7 @@ struct form {
 	enum em_way way;	/* to a state */
 	bool est_flag_leaks;	/* up to 5.12 */
 	bool sum_adds_task;	/* 5.13: see domain_energy() */
+	enum em_timed_way timed; /* in the tables of c->timed; TIMED_NOT: in the domain's own */
 };
 
 #define V5_12 { .est_flag_leaks = true }
@@ -70,6 +73,8 @@ form_inline u64 domain_energy(const struct eas_case *c, size_t d, s64 dst, struc
 						      p->uclamp_max, here));
 	}
 
+	if (form.timed != TIMED_NOT)
+		return em_timed_energy(&c->timed[d], pd, max_util, sum_util, form.timed);
 	out = em_cpu_energy_v5_0(pd, max_util, sum_util, form.way);
 	if (log) {
 		log->calls[log->count++] = (struct eas_call){
@@ -172,26 +177,27 @@ s64 find_energy_efficient_cpu_v5_13(const struct eas_case *c, struct eas_log *lo
 	return find_energy_efficient_cpu(c, log, (struct form)V5_13);
 }
 
-s64 find_energy_efficient_cpu_bare_v5_12(const struct eas_case *c)
-{
-	return find_energy_efficient_cpu(c, NULL, (struct form)V5_12);
-}
-
-s64 find_energy_efficient_cpu_lut_bare_v5_12(const struct eas_case *c)
-{
-	return find_energy_efficient_cpu(c, NULL, (struct form)V5_12_BY(EM_PATCH));
-}
-
 #define BY_WAY(name, way)                                                                       \
 	s64 find_energy_efficient_cpu_##name##_v5_12(const struct eas_case *c, struct eas_log *log) \
 	{                                                                                       \
 		return find_energy_efficient_cpu(c, log, (struct form)V5_12_BY(way));           \
-	}                                                                                       \
-	s64 find_energy_efficient_cpu_##name##_bare_v5_12(const struct eas_case *c)             \
-	{                                                                                       \
-		return find_energy_efficient_cpu(c, NULL, (struct form)V5_12_BY(way));          \
 	}
 
 BY_WAY(bins, EM_BINS)
 BY_WAY(search, EM_HALVES)
 BY_WAY(direct, EM_DIRECT)
+
+#define TIMED(name, kind)                                                                       \
+	s64 find_energy_efficient_cpu_timed_##name##_v5_12(const struct eas_case *c)            \
+	{                                                                                       \
+		return find_energy_efficient_cpu(                                               \
+			c, NULL, (struct form){ .est_flag_leaks = true, .timed = kind });       \
+	}
+
+TIMED(walk, TIMED_WALK)
+TIMED(chained, TIMED_CHAINED)
+TIMED(lut, TIMED_LUT)
+TIMED(held, TIMED_HELD)
+TIMED(bins, TIMED_BINS)
+TIMED(search, TIMED_SEARCH)
+TIMED(direct, TIMED_DIRECT)

@@ -9,6 +9,8 @@
 
 #include "em.h"
 
+struct em_timed_table;
+
 struct eas_task {
 	u64 prev_cpu;
 	u64 util_avg;
@@ -43,6 +45,7 @@ struct eas_case {
 	u64 domain_mask;	/* CPUs of the asymmetric scheduling domain */
 	bool uclamp_used;
 	bool overutilized;
+	const struct em_timed_table *timed;	/* of each domain, for the timed forms alone */
 };
 
 /* A placement makes at most this many calls per domain: without, on prev, on a candidate. */
@@ -218,16 +221,22 @@ s64 find_energy_efficient_cpu_v5_13(const struct eas_case *c, struct eas_log *lo
 s64 find_energy_efficient_cpu_v6_1(const struct eas_case *c, struct eas_log *log);
 s64 find_energy_efficient_cpu_v6_12(const struct eas_case *c, struct eas_log *log);
 
-/* The same without a log, so that nothing but the kernel's work is done while timed. */
-s64 find_energy_efficient_cpu_bare_v5_12(const struct eas_case *c);
-s64 find_energy_efficient_cpu_lut_bare_v5_12(const struct eas_case *c);
 
-/* 5.12 with the ways to a state that no kernel has, to be timed beside them; both with a log and without. */
+/* 5.12 with the ways to a state that no kernel has. */
 s64 find_energy_efficient_cpu_bins_v5_12(const struct eas_case *c, struct eas_log *log);
 s64 find_energy_efficient_cpu_search_v5_12(const struct eas_case *c, struct eas_log *log);
 s64 find_energy_efficient_cpu_direct_v5_12(const struct eas_case *c, struct eas_log *log);
-s64 find_energy_efficient_cpu_bins_bare_v5_12(const struct eas_case *c);
-s64 find_energy_efficient_cpu_search_bare_v5_12(const struct eas_case *c);
-s64 find_energy_efficient_cpu_direct_bare_v5_12(const struct eas_case *c);
+
+/*
+ * 5.12 over the tables of c->timed and without a log, so that nothing but the kernel's work is done while
+ * timed: by each way of em_timed.h.
+ */
+s64 find_energy_efficient_cpu_timed_walk_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_chained_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_lut_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_held_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_bins_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_search_v5_12(const struct eas_case *c);
+s64 find_energy_efficient_cpu_timed_direct_v5_12(const struct eas_case *c);
 
 #endif

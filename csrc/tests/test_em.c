@@ -131,10 +131,8 @@ static void check_phase_4(void)
 	check("calls", log.count, 5);
 	check("on mid", calls[2].energy, 659);
 	check("on prime", calls[4].energy, 701);
-	check("bare", (u64)find_energy_efficient_cpu_bare_v5_12(&c), 7);
 	log.count = 0;
 	check("by the table", (u64)find_energy_efficient_cpu_lut_v5_12(&c, &log), 7);
-	check("bare, by the table", (u64)find_energy_efficient_cpu_lut_bare_v5_12(&c), 7);
 
 	task.prev_cpu = UINT64_MAX;
 	log.count = 0;

@@ -6,7 +6,8 @@ and capacity are on the scale 0 .. 1024, energies in the unit of the model's pow
 """
 
 from schedpy.eas.cases import CALL, CPU, TASK, idle_cpus, task
-from schedpy.eas.placement import Placement, find_energy_efficient_cpu, time_placements
+from schedpy.eas.placement import Placement, find_energy_efficient_cpu
+from schedpy.eas.timing import PlacementTimes, time_placements
 from schedpy.eas.util import EffectiveUtil, cpu_util, effective_cpu_util, util_fits_cpu
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "TASK",
     "EffectiveUtil",
     "Placement",
+    "PlacementTimes",
     "cpu_util",
     "effective_cpu_util",
     "find_energy_efficient_cpu",

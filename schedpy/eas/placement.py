@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The CPU for a waking task, and how long it takes to find it."""
+"""The CPU for a waking task."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from schedpy import _core
-from schedpy._coerce import as_choice, as_choices, as_int, as_number
+from schedpy._coerce import as_choice, as_number
 from schedpy._threads import in_threads
 from schedpy.eas.cases import CALL, core_model, operands, refuse_out_of_range
 from schedpy.kernel import form
 
-__all__ = ["Placement", "find_energy_efficient_cpu", "time_placements"]
+__all__ = ["Placement", "find_energy_efficient_cpu"]
 
 
 #: Placements per C call in threads: between two calls a KeyboardInterrupt ends the work.
 _PIECE = 65536
-#: Ways to a state that can be timed, in the core's order.
-_ARMS = ("walk", "lut", "bins", "search", "direct")
 _CALLER_LOOKS_AT_OVERUTILIZED = ("v6.12", "v7.3")
 _WITHOUT_PRESSURE = ("v5.12", "v5.13")
 
@@ -149,77 +147,6 @@ def find_energy_efficient_cpu(
     )
 
 
-def time_placements(
-    model,
-    task,
-    cpus,
-    *,
-    kernel,
-    arms=("walk", "lut", "walk"),
-    skip_inefficient=False,
-    order=None,
-    uclamp_used=False,
-    overutilized=False,
-    domain_mask=None,
-):
-    """How long placements take on this machine, case by case and arm by arm.
-
-    Parameters
-    ----------
-    model, task, cpus, kernel, uclamp_used, overutilized, domain_mask
-        As in `find_energy_efficient_cpu`, with one leading dimension: n cases. Kernel "5.12".
-    arms : sequence of {"walk", "lut", "bins", "search", "direct"}
-        What is timed for each case: the way to a state, of the kernel, of the patch, or one that no kernel
-        has (see `schedpy.em.PerfDomain.lut`). An arm that occurs twice shows how much equal arms differ.
-    skip_inefficient : bool
-        Whether inefficient states are passed over by all but the walk. False: as in the measurement of
-        28 April 2021.
-    order : array_like of int, shape (n, len(arms)), optional
-        A permutation of the arms' indexes per case: the order in which they run. None: as given.
-
-    Returns
-    -------
-    uint64 array, shape (n, len(arms))
-        Ticks of the CPU's counter around one call, per arm in the order of ``arms``. The call does the
-        kernel's work and nothing else: no energies are kept. What a case reads is in the cache before the
-        first arm.
-
-    Examples
-    --------
-    >>> from schedpy import eas, em
-    >>> pixel4 = em.EnergyModel.load("pixel4")
-    >>> tasks = eas.task(prev_cpu=0, util_avg=[128, 256])
-    >>> eas.time_placements(pixel4, tasks, eas.idle_cpus(pixel4), kernel="5.12").shape
-    (2, 3)
-    """
-    arms = as_choices(arms, "arms", _ARMS)
-    if not arms:
-        raise ValueError(f"arms is empty: must hold any of {', '.join(_ARMS)}")
-    _form(kernel, "lut")
-    domains = core_model(model, kernel, "lut", skip_inefficient, all_ways=not {*arms} <= {"walk", "lut"})
-    reads, shape = operands(model, task, cpus, domain_mask, uclamp_used, overutilized)
-    refuse_out_of_range(model, task, cpus, pressure=False)
-    if len(shape) != 1:
-        raise ValueError(f"the cases have shape {shape}: must be one dimension")
-    order = _order(order, shape[0], len(arms))
-    if "lut" in arms:
-        find_energy_efficient_cpu(
-            model,
-            task,
-            cpus,
-            kernel=kernel,
-            method="lut",
-            skip_inefficient=skip_inefficient,
-            uclamp_used=uclamp_used,
-            overutilized=overutilized,
-            domain_mask=domain_mask,
-        )
-    ticks = np.empty((shape[0], len(arms)), dtype=np.uint64)
-    ways = np.array([_ARMS.index(arm) for arm in arms], dtype=np.int64)
-    _core.time_placements(*(domains, model.nr_cpus, *reads, ways, order, ticks))
-    return ticks
-
-
 def _refuse_past_end(model, past_end, shape, part):
     case, domain, freq_req = past_end
     index = [int(i) for i in np.unravel_index(case, shape)]
@@ -229,21 +156,6 @@ def _refuse_past_end(model, past_end, shape, part):
         f"task{index or ''}: the request of {freq_req} kHz makes the 2021 patch read past the end of the "
         f"look-up table of domain {model.domains[domain].name!r}"
     )
-
-
-def _order(order, cases, arms):
-    if order is None:
-        return np.broadcast_to(np.arange(arms, dtype=np.int64), (cases, arms))
-    order = as_int(order, "order", np.int64, low=0, high=arms - 1)
-    if order.shape != (cases, arms):
-        raise ValueError(f"order has shape {order.shape}: must be {(cases, arms)}, a permutation per case")
-    wrong = (np.sort(order, axis=1) != np.arange(arms)).any(axis=1)
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise ValueError(
-            f"order[{first}] = {order[first].tolist()}: must be a permutation of 0 .. {arms - 1}"
-        )
-    return order
 
 
 def _form(kernel, method):

@@ -320,7 +320,7 @@ def _time(model, task, cpus, order):
         before = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
         ticks = eas.time_placements(
             model, task, cpus, kernel=KERNEL, arms=ARMS, skip_inefficient=False, order=order
-        )
+        ).ticks
         switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - before
         if not switches:
             break
