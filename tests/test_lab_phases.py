@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The Pixel 4 timings of April 2021: what is recomputed, derived and measured, and said of each figure."""
 
-import itertools
-import os
-import resource
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from golden import load
 
-from schedpy import eas, em, pelt, workload
+from schedpy import em, pelt, workload
 from schedpy.lab import phases, phases_verdicts
 from schedpy.lab.timing import Timing
 
@@ -212,7 +207,7 @@ def test_states_are_those_up_to_the_frequency_asked_for(wakeups):
 
 
 def timing(walk, lut, again, n=200):
-    """A Timing whose arms spread alike around these means (ns), the same in every row."""
+    """A Timing whose arms spread alike around these means (ns), alike in all rows of 20 placements."""
     rng = np.random.default_rng(3)
     spread = rng.integers(-20, 21, size=(7, n, 3))
     spread -= np.round(spread.mean(axis=1, keepdims=True)).astype(int)
@@ -221,16 +216,22 @@ def timing(walk, lut, again, n=200):
         phase=np.array([phase for phase, _ in ROWS]),
         duty_percent=np.array([12.5, 25, 37.5, 50, 62.5, 62.5, 75]),
         cpu=np.array([cpu for _, cpu in ROWS]),
-        ticks=ticks.astype(np.uint64),
-        switches=np.zeros(n // 20, dtype=np.int64),
+        row=np.repeat(np.arange(7), 20),
+        states=np.repeat(np.arange(7), 20),
+        ticks=ticks.reshape(7, n // 20, 20, 3).swapaxes(0, 1).reshape(n // 20, 140, 3).astype(np.uint64),
+        retimed=np.zeros(n // 20, dtype=np.int64),
+        disturbed=np.zeros(n // 20, dtype=np.int64),
         arms=("walk", "lut", "walk"),
+        caches="warm",
+        evicted=(),
+        working_set=0,
+        batch=1,
         ns_per_tick=0.5,
+        step_ticks=2,
         bracket_ticks=100,
         counter="tsc",
         host="a machine",
         pinned=1,
-        repetitions=n // 20,
-        activations=20,
         seed=1,
         hz=250,
         model="pixel4",
@@ -241,7 +242,9 @@ def test_a_measurement_has_the_mails_layout_and_an_aa_row():
     measured = timing(1000, 900, 1000)
     table = phases.table(measured)
     assert list(table.loc["LUT"].index) == list(table.loc["A/A"].index) == ROWS
-    assert table.loc["LUT", "a_mean"].tolist() == pytest.approx(measured.ns(0).mean(axis=1).tolist())
+    assert table.loc["LUT", "a_mean"].tolist() == pytest.approx(
+        [measured.of(row, 0).mean() for row in range(7)]
+    )
     assert table.loc["LUT", "diff"].tolist() == pytest.approx([-100] * 7, abs=1.5)
     assert table.loc["A/A", "diff"].tolist() == pytest.approx([0] * 7, abs=1.5)
     assert table["a_count"].unique().tolist() == [200]
@@ -250,7 +253,7 @@ def test_a_measurement_has_the_mails_layout_and_an_aa_row():
 def test_one_interrupt_moves_a_mean_but_no_shift():
     measured = timing(1000, 990, 1000)
     quiet = phases.table(measured)
-    measured.ticks[3, 17, 1] += 2_000_000
+    measured.ticks[2, 3 * 20 + 17, 1] += 2_000_000
     hit = phases.table(measured)
     assert quiet.loc["LUT", "shift"].tolist() == pytest.approx([-10] * 7, abs=8)
     assert (quiet.loc["LUT", "shift_high"] < 0).all()
@@ -262,162 +265,12 @@ def test_one_interrupt_moves_a_mean_but_no_shift():
 def test_shift_by_hand():
     """Two repetitions of 20: medians 4 and 8, mean 6; Student with 1 degree of freedom, 5 % over 7 rows."""
     measured = timing(1000, 1000, 1000, n=40)
-    measured.ticks[:, :20, 1] = measured.ticks[:, :20, 0] + 4 * 2
-    measured.ticks[:, 20:, 1] = measured.ticks[:, 20:, 0] + 8 * 2
+    measured.ticks[0, :, 1] = measured.ticks[0, :, 0] + 4 * 2
+    measured.ticks[1, :, 1] = measured.ticks[1, :, 0] + 8 * 2
     row = phases.table(measured).loc[("LUT", 0, "Little")]
     assert row["shift"] == 6
     assert row["shift_high"] - 6 == pytest.approx(2 * np.tan(np.pi / 2 * (1 - 0.05 / 7)))
-    assert row["b_median"] == np.median(measured.ns(1)[0])
-
-
-def test_ns_takes_the_bracket_off_and_may_be_negative():
-    assert timing(0, 0, 0).ns(0).min() < 0
-    assert timing(1000, 0, 0).ns(0).mean() == pytest.approx(1000, abs=1)
-
-
-def test_samples_are_all_there():
-    measured = timing(1000, 900, 1000)
-    samples = measured.samples()
-    assert len(samples) == 7 * 200
-    row = samples[(samples["phase"] == 4) & (samples["cpu"] == "Big")]
-    assert row["lut_ns"].tolist() == measured.ns(1)[5].tolist()
-    assert row["walk_again_ns"].tolist() == measured.ns(2)[5].tolist()
-
-
-def test_a_real_measurement():
-    allowed = os.sched_getaffinity(0)
-    measured = phases.measure(repetitions=2, progress=False)
-    assert os.sched_getaffinity(0) == allowed
-    assert measured.ticks.shape == (7, 250, 3)
-    assert measured.ticks.dtype == np.uint64
-    assert (measured.ticks > 0).all()
-    assert measured.pinned in allowed
-    assert (np.median(measured.ns(0), axis=1) > 0).all()
-    assert phases.table(measured).shape[0] == 14
-    assert (measured.model, measured.repetitions, measured.activations) == ("pixel4", 2, 125)
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    """time_placements() replaced by one that answers util_est of the task times 10, plus the arm."""
-    calls = []
-
-    def time_placements(model, task, cpus, *, kernel, arms, skip_inefficient, order):
-        calls.append({"task": task, "order": order, "arms": arms, "skip": skip_inefficient, "kernel": kernel})
-        assert cpus["util_avg"][np.arange(task.size), task["prev_cpu"]].tolist() == task["util_avg"].tolist()
-        return SimpleNamespace(ticks=task["util_est"][:, None] * 10 + np.arange(3, dtype=np.uint64))
-
-    monkeypatch.setattr(eas, "time_placements", time_placements)
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_nivcsw=0))
-    return calls
-
-
-def test_samples_come_back_to_their_rows(recorded, wakeups):
-    measured = phases.measure(repetitions=3, progress=False)
-    for row, key in enumerate(ROWS):
-        util_est = of(wakeups, *key)["util_est"].to_numpy()
-        assert (measured.ticks[row, :, 1] == np.tile(util_est, 3) * 10 + 1).all()
-
-
-def test_the_order_is_random_complete_and_the_seeds(recorded):
-    phases.measure(repetitions=3, seed=5, progress=False)
-    first = [call["order"] for call in recorded]
-    assert len(first) == 3 + 1  # one to warm up
-    assert all((np.sort(order, axis=1) == [0, 1, 2]).all() for order in first)
-    positions = np.concatenate(first).argmin(axis=1)
-    assert np.bincount(positions).min() > len(positions) / 4  # every arm is first about as often
-    assert len({call["task"].tobytes() for call in recorded}) == 4
-    assert {(call["arms"], call["skip"], call["kernel"]) for call in recorded} == {
-        (("walk", "lut", "walk"), False, "5.12")
-    }
-    tasks = [call["task"].tobytes() for call in recorded]
-    recorded.clear()
-    phases.measure(repetitions=3, seed=5, progress=False)
-    assert [call["task"].tobytes() for call in recorded] == tasks
-    assert all((call["order"] == order).all() for call, order in zip(recorded, first, strict=True))
-    recorded.clear()
-    phases.measure(repetitions=3, seed=6, progress=False)
-    assert [call["task"].tobytes() for call in recorded] != tasks
-
-
-def test_the_first_repetition_warms_up_only(recorded, monkeypatch):
-    numbers = itertools.count()
-    monkeypatch.setattr(
-        eas,
-        "time_placements",
-        lambda *_, **__: SimpleNamespace(ticks=np.full((875, 3), next(numbers), np.uint64)),
-    )
-    measured = phases.measure(repetitions=3, progress=False)
-    assert np.unique(measured.ticks).tolist() == [1, 2, 3]
-
-
-def test_a_preempted_repetition_is_timed_again_in_the_same_order(recorded, monkeypatch):
-    """Of four timings of a repetition the first two see another task take the CPU."""
-    taken = iter([0, 1, 1, 3, 3, 3] + [3, 3] * 3)
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_nivcsw=next(taken)))
-    measured = phases.measure(repetitions=3, progress=False)
-    assert len(recorded) == 2 + 4
-    assert recorded[0]["task"].tobytes() == recorded[2]["task"].tobytes() != recorded[3]["task"].tobytes()
-    assert (recorded[0]["order"] == recorded[2]["order"]).all()
-    assert measured.switches.tolist() == [0, 0, 0]
-
-
-def test_a_machine_that_is_never_quiet_is_told(recorded, monkeypatch):
-    taken = itertools.count()
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_nivcsw=next(taken)))
-    measured = phases.measure(repetitions=2, progress=False)
-    assert len(recorded) == 3 * phases.TRIES
-    assert measured.switches.tolist() == [1, 1]
-
-
-def test_the_affinity_comes_back_after_an_error(monkeypatch):
-    def fail(*args, **kwargs):
-        raise MemoryError
-
-    monkeypatch.setattr(eas, "time_placements", fail)
-    allowed = os.sched_getaffinity(0)
-    with pytest.raises(MemoryError):
-        phases.measure(repetitions=2, progress=False)
-    assert os.sched_getaffinity(0) == allowed
-
-
-def test_a_timing_survives_its_file(tmp_path):
-    measured = timing(1000, 900, 1000)
-    measured.save(tmp_path / "t.npz")
-    again = Timing.load(tmp_path / "t.npz")
-    for name, value in vars(measured).items():
-        same = getattr(again, name)
-        assert (same == value).all() if isinstance(value, np.ndarray) else same == value, name
-    assert again.ticks.dtype == np.uint64
-    assert [path.name for path in tmp_path.iterdir()] == ["t.npz"]
-
-
-def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "t.npz"
-    timing(1000, 900, 1000).save(path)
-    before = path.read_bytes()
-
-    def fail(*args, **kwargs):
-        raise OSError("disk full")
-
-    monkeypatch.setattr(np, "savez_compressed", fail)
-    with pytest.raises(OSError, match="disk full"):
-        timing(1, 2, 3).save(path)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["t.npz"]
-
-
-def test_another_file_is_refused(tmp_path):
-    path = tmp_path / "t.npz"
-    path.write_bytes(b"not a zip file")
-    with pytest.raises(ValueError, match=r"t\.npz: expected a file of schedpy\.lab\.Timing/1"):
-        Timing.load(path)
-    with open(path, "wb") as file:
-        np.savez(file, about=np.array('{"format": "other"}'), ticks=np.zeros(3))
-    with pytest.raises(ValueError, match="another format"):
-        Timing.load(path)
-    with pytest.raises(FileNotFoundError):
-        Timing.load(tmp_path / "missing.npz")
+    assert row["b_median"] == np.median(measured.of(0, 1))
 
 
 # Line by line

@@ -85,8 +85,9 @@ def test_distributions_show_the_samples():
         and line.get_ydata()[0] == line.get_ydata()[1]
     )
     for arm in range(3):
-        for row, expected in enumerate(np.median(measured.ns(arm), axis=1)):
-            assert (pytest.approx(row + 0.25 * (arm - 1)), expected) in medians
+        for row in range(7):
+            expected = np.median(measured.of(row, arm))
+            assert (pytest.approx(row + 0.8 / 3 * (arm - 1)), expected) in medians
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["walk", "LUT", "walk again"]
 
 

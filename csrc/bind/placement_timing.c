@@ -152,8 +152,9 @@ static npy_intp open_arms(PyObject *names, eas_timed_fn **arms)
 /*
  * In the kernel nothing preempts a placement.  A block of cases during which another task had the
  * CPU is timed again, in the same order: which arm a preemption hits does not decide what is kept.
+ * Where preparing a call takes long the blocks are short, for a long one is never left alone.
  */
-enum { BLOCK = 8, TRIES = 20 };
+enum { BLOCK = 8, TRIES = 20, LINES_PER_BLOCK = 8192, LINES_WALKED_PER_EVICTED = 16 };
 
 /* Signals are let in when about so many placements' time has passed. */
 enum { WORK_BETWEEN_SIGNALS = 1 << 17, LINES_PER_WORK = 64, WORK_OF_EVICTION = 32 };
@@ -167,8 +168,20 @@ struct run {
 	u64 *ticks;
 	s64 *targets;
 	struct eas_timing how;
+	npy_intp block;
 	npy_intp retimed, disturbed;
 };
+
+static npy_intp block_of(const struct run *run)
+{
+	size_t lines = run->how.working_set_bytes / EAS_LINE / LINES_WALKED_PER_EVICTED;
+	npy_intp block;
+
+	for (size_t i = 0; i < run->how.nr_evicted; i++)
+		lines += run->how.evicted[i].bytes / EAS_LINE;
+	block = (npy_intp)(LINES_PER_BLOCK / (lines * (size_t)run->nr_arms + 1));
+	return block < 1 ? 1 : block > BLOCK ? BLOCK : block;
+}
 
 static long preemptions(void)
 {
@@ -204,14 +217,14 @@ static void time_block(struct run *run, npy_intp first, npy_intp stop)
 /* false with an exception set */
 static bool time_all(struct run *run, npy_intp count)
 {
-	const u64 work = (u64)run->nr_arms * BLOCK *
+	const u64 work = (u64)run->nr_arms * (u64)run->block *
 			 (run->how.batch + run->how.working_set_bytes / EAS_LINE / LINES_PER_WORK +
 			  (run->how.nr_evicted || run->how.evict_case ? WORK_OF_EVICTION : 0));
 	PyThreadState *state = PyEval_SaveThread();
 	u64 done = 0;
 
-	for (npy_intp first = 0; first < count; first += BLOCK) {
-		time_block(run, first, count - first < BLOCK ? count : first + BLOCK);
+	for (npy_intp first = 0; first < count; first += run->block) {
+		time_block(run, first, count - first < run->block ? count : first + run->block);
 		done += work;
 		if (done < WORK_BETWEEN_SIGNALS)
 			continue;
@@ -287,6 +300,7 @@ static PyObject *py_time_placements(PyObject *module, PyObject *args)
 		.touch = parts == 0 && PyArray_SIZE(working_set) == 0,
 		.batch = batch,
 	};
+	run.block = block_of(&run);
 	if (time_all(&run, count))
 		result = Py_BuildValue("nn", (Py_ssize_t)run.retimed, (Py_ssize_t)run.disturbed);
 out:

@@ -12,13 +12,20 @@ from schedpy.eas.cases import core_model, operands, refuse_out_of_range
 from schedpy.eas.placement import find_energy_efficient_cpu
 from schedpy.kernel import form
 
-__all__ = ["PlacementTimes", "time_placements"]
+__all__ = ["PARTS", "PlacementTimes", "time_placements"]
 
 _ARMS = ("walk", "lut", "bins", "search", "direct", "held", "chained")
 _BY_BINS = ("lut", "held")
 _WAYS = ("bins", "search", "direct")
 #: What a cold call finds in no cache, in the order of the core's bits.
 PARTS = ("states", "entries", "held", "domains", "run queues")
+#: Bytes of a cache line, and of a state, an entry of the patch and a bin of "held" as they are timed.
+LINE, STATE, ENTRY, BIN = (
+    _core.EAS_LINE,
+    _core.EM_TIMED_STATE_BYTES,
+    _core.EM_TIMED_ENTRY_BYTES,
+    _core.EM_TIMED_BIN_BYTES,
+)
 _WORKING_SET = 256 * 1024
 _MOST_BYTES = 2**31
 _MOST_CALLS = 1_000_000
@@ -36,15 +43,18 @@ class PlacementTimes:
     target : int64 array, shape (n, arms)
         The CPU that each arm chose.
     retimed : int
-        Groups of eight cases that were timed again, because another task had taken the CPU meanwhile.
+        Groups of up to eight cases that were timed again, because another task had taken the CPU meanwhile.
     disturbed : int
         Groups of which no undisturbed timing was got in 20.
+    working_set : int
+        Bytes walked before each call; 0 where none are.
     """
 
     ticks: np.ndarray
     target: np.ndarray
     retimed: int
     disturbed: int
+    working_set: int
 
 
 def time_placements(
@@ -76,9 +86,9 @@ def time_placements(
     arms : sequence of {"walk", "lut", "bins", "search", "direct", "held", "chained"}
         What is timed for each case, at most 16; an arm that occurs twice shows how much equal arms differ.
         "lut": the table of the 2021 patch, from an entry to a state. No kernel has the others. "bins",
-        "search", "direct": the variants of `schedpy.em.PerfDomain.lut`. "held": the bins of the patch, holding
-        the states' frequencies and costs themselves, so that nothing has to be followed. "chained": the
-        walk, where each state's place is computed from the one before, so that its loads cannot overlap.
+        "search", "direct": the variants of `schedpy.em.PerfDomain.lut`. "held": the patch's bins, holding the
+        states' frequencies and costs themselves, so that nothing has to be followed. "chained": the walk,
+        where each state's place is computed from the one before, so that its loads cannot overlap.
     order : array_like of int, shape (n, len(arms)), optional
         A permutation of the arms' indexes per case: the order in which they run. None: as given.
     caches : {"warm", "cold", "shared"}
@@ -94,7 +104,7 @@ def time_placements(
         Calls of one case in one bracket, for "warm" alone: where a call is shorter than a few steps of the
         counter.
     skip_inefficient : bool
-        Whether inefficient states are passed over by all but the walks. False: as in the measurement of 28 April 2021.
+        Whether inefficient states are passed over by all but the walks. False: as in the mail of 2021.
 
     Returns
     -------
@@ -146,7 +156,7 @@ def time_placements(
     retimed, disturbed = _core.time_placements(
         *(domains, model.nr_cpus, *reads, arms, order, parts, walked, batch, ticks, target)
     )
-    return PlacementTimes(ticks, target, retimed, disturbed)
+    return PlacementTimes(ticks, target, retimed, disturbed, bytes_walked)
 
 
 def _caches(caches, working_set, evict, batch):

@@ -8,18 +8,14 @@ figures say, derive the CPU column from the arithmetic of 5.12 and the phone's e
 the experiment on another machine, with the same placements but that machine's nanoseconds.
 """
 
-import platform
-import resource
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
-from schedpy import eas, em, pelt, stopwatch, workload
-from schedpy._coerce import as_number
+from schedpy import eas, em, pelt, workload
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
+from schedpy.lab.phases_gains import coverage, gains
+from schedpy.lab.phases_measure import ARMS, Cases, timed
 from schedpy.lab.phases_needed import left_out, needed, sample_tests
 from schedpy.lab.phases_recorded import recorded
 from schedpy.lab.phases_share import (
@@ -31,18 +27,25 @@ from schedpy.lab.phases_share import (
 )
 from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
 from schedpy.lab.phases_story import beside_the_mail, is_of_the_mail, story
-from schedpy.lab.phases_tables import ACTIVATIONS, CPU_NAMES, inconsistencies, published, table
-from schedpy.lab.timing import Timing
+from schedpy.lab.phases_tables import CPU_NAMES, inconsistencies, published, table
+from schedpy.lab.phases_why import by_length, by_part, by_platform, explained, memory, slopes
 
 __all__ = [
     "Device",
     "Simulation",
     "beside_the_mail",
+    "by_length",
+    "by_part",
+    "by_platform",
+    "coverage",
     "decisions",
+    "explained",
+    "gains",
     "inconsistencies",
     "is_of_the_mail",
     "left_out",
     "measure",
+    "memory",
     "mid_share",
     "needed",
     "placements",
@@ -54,6 +57,7 @@ __all__ = [
     "settled_util",
     "simulate",
     "simulate_devices",
+    "slopes",
     "story",
     "summary",
     "table",
@@ -64,8 +68,7 @@ __all__ = [
 KERNEL = "5.12"
 #: Forms of the placement in which a candidate has to save more than 1/16 of the system's energy.
 _WITH_MARGIN = ("v5.12", "v5.13")
-ARMS = ("walk", "lut", "walk")
-TRIES = 20
+_SIMULATED = ("model", "phase", "waking_cpu", "duty_percent", "hz", "cases")
 
 
 # The CPU column out of the arithmetic
@@ -234,107 +237,128 @@ def _placed_system(model, frame):
     return _system(model, *(frame[name].to_numpy() for name in ("prev_cpu", "util_avg", "util_est")))
 
 
-def measure(model="pixel4", *, repetitions=25, seed=2021, hz=250, cpu=None, progress=True):
-    """Time every placement of the staircase on this machine, with the walk and with the look-up table.
+def measure(
+    model="pixel4",
+    *,
+    inputs=None,
+    caches="warm",
+    working_set=None,
+    evict=None,
+    arms=ARMS,
+    batch=None,
+    repetitions=25,
+    seed=2021,
+    hz=250,
+    cpu=None,
+    progress=True,
+):
+    """Time placements on this machine, with the walk and with the look-up table.
 
-    Each wake-up of :func:`wakeups` is placed three times in C, by the walk, by the table and by the walk
-    again, in an order drawn anew for every wake-up; the wake-ups of a repetition are shuffled, too.
-    Inefficient states are not skipped, as in the mail. A first repetition, unrecorded, warms up.
-    The caches are warm all along; on the phone a period lay between two placements. In the kernel
-    nothing preempts the function: a repetition in which another task took the CPU is timed again, in
-    the same order (at most 20 times; ``Timing.switches`` tells). Interrupts cannot be seen, and stay.
+    Each placement is made in C by the walk, by the table, by the walk again, and by a table that holds the
+    states' data itself, in an order drawn anew for every placement; the placements of a repetition are
+    shuffled, too. Inefficient states are not skipped, as in the mail. A first repetition, unrecorded,
+    warms up. The thread is pinned. In the kernel nothing preempts the function: placements during which
+    another task took the CPU are timed again, in groups of up to eight and in the same order. Interrupts
+    cannot be seen, and stay.
 
     Parameters
     ----------
     model : str or EnergyModel
         With the domains little, mid and prime.
+    inputs : Simulation, optional
+        What is placed: every wake-up of a simulated staircase (an object with ``model``, ``phase``,
+        ``waking_cpu``, ``duty_percent``, ``hz`` and ``cases()``). None: :func:`wakeups`.
+    caches : {"warm", "cold", "shared"}
+        "warm" all along; "cold": tables and run queues are thrown out of every cache before each call;
+        "shared": a working set is walked before each call. On the phone a period lay between two.
+    working_set : int, optional
+        Bytes, for "shared"; None: 262144.
+    evict : sequence of str, optional
+        For "cold", if not everything: see `eas.time_placements`.
+    arms : tuple of str
+        Begins with ("walk", "lut", "walk"); then any of "held", "chained", "bins", ...: see
+        `eas.time_placements`.
+    batch : int, optional
+        Calls of one placement in one bracket. None: 1, and with warm caches more where a call is shorter
+        than 50 steps of the counter; ``Timing.batch`` tells.
     repetitions : int
-        Of the staircase, at least 2; each gives 125 samples per row and arm.
+        How often each placement is timed, at least 2.
     seed : int
         Of the order; the same seed gives the same order.
     hz : int
-        Ticks per second of the kernel that computed util_avg.
+        Ticks per second of the kernel that computed util_avg, for :func:`wakeups`.
     cpu : int, optional
         Where to run; None: the highest CPU that this process may use. The affinity is restored.
     progress : bool
-        Show a bar after two seconds.
+        Show a bar after two seconds, on a terminal.
 
     Returns
     -------
     Timing
-        All samples; :func:`table` shows them in the mail's layout.
+        All samples; :func:`table` shows them in the mail's layout, :func:`gains` as ratios.
 
     Examples
     --------
     >>> from schedpy.lab import phases
     >>> phases.measure(repetitions=2).ticks.shape
-    (7, 250, 3)
+    (2, 875, 4)
     """
-    repetitions = as_number(repetitions, "repetitions", low=2, high=10_000)
-    seed = as_number(seed, "seed", low=0)
-    model, _ = _model(model)
-    mail, frame = published(), wakeups(model, hz=hz)
-    task, cpus = _placed_system(model, frame)
-    rng = np.random.default_rng(seed)
-    n, arms = len(frame), len(ARMS)
-    ticks = np.empty((repetitions + 1, n, arms), dtype=np.uint64)
-    switches = np.empty(repetitions + 1, dtype=np.int64)
-    with stopwatch.pinned(cpu) as pinned:
-        counter = stopwatch.counter()
-        rounds = tqdm(
-            range(repetitions + 1),
-            desc="placing",
-            unit="repetition",
-            delay=2,
-            leave=False,
-            disable=not progress,
-        )
-        for round_ in rounds:
-            shuffled = rng.permutation(n)
-            order = rng.permuted(np.tile(np.arange(arms), (n, 1)), axis=1)
-            ticks[round_, shuffled], switches[round_] = _time(model, task[shuffled], cpus[shuffled], order)
-    by_row = ticks[1:].reshape(repetitions, len(mail), ACTIVATIONS, arms).swapaxes(0, 1)
-    return Timing(
-        phase=mail.index.get_level_values("phase").to_numpy(),
-        duty_percent=mail["duty_percent"].to_numpy(),
-        cpu=mail.index.get_level_values("cpu").to_numpy().astype(str),
-        ticks=by_row.reshape(len(mail), repetitions * ACTIVATIONS, arms),
-        arms=ARMS,
-        ns_per_tick=counter.ns_per_tick,
-        bracket_ticks=counter.bracket_ticks,
-        counter=counter.name,
-        host=_host(),
-        pinned=pinned,
-        switches=switches[1:],
+    cases = _staircase_cases(model, hz) if inputs is None else _simulated_cases(inputs)
+    return timed(
+        cases,
         repetitions=repetitions,
-        activations=ACTIVATIONS,
         seed=seed,
-        hz=hz,
-        model=model.name,
+        arms=arms,
+        caches=caches,
+        working_set=working_set,
+        evict=evict,
+        batch=batch,
+        cpu=cpu,
+        progress=progress,
     )
 
 
-def _time(model, task, cpus, order):
-    """Ticks of one repetition, and how often another task took the CPU meanwhile."""
-    for _ in range(TRIES):
-        before = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
-        ticks = eas.time_placements(
-            model, task, cpus, kernel=KERNEL, arms=ARMS, skip_inefficient=False, order=order
-        ).ticks
-        switches = resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw - before
-        if not switches:
-            break
-    return ticks, switches
+def _staircase_cases(model, hz):
+    """Every row of the mail with the wake-ups of its phase."""
+    model, _ = _model(model)
+    mail, frame = published(), wakeups(model, hz=hz)
+    task, cpus = _placed_system(model, frame)
+    keys = pd.MultiIndex.from_frame(frame[["phase", "cpu"]])
+    return Cases(
+        model=model,
+        task=task,
+        cpus=cpus,
+        phase=mail.index.get_level_values("phase").to_numpy(),
+        duty_percent=mail["duty_percent"].to_numpy(),
+        cpu=mail.index.get_level_values("cpu").to_numpy().astype(str),
+        row=mail.index.get_indexer(keys),
+        hz=hz,
+    )
 
 
-def _host():
-    """The processor by name, where the kernel tells it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+def _simulated_cases(simulation):
+    """The wake-ups of a simulation, by phase and by the kind of CPU that ran the function."""
+    missing = [name for name in _SIMULATED if not hasattr(simulation, name)]
+    if missing:
+        raise TypeError(
+            f"inputs is {type(simulation).__name__}: must be a Simulation, with {', '.join(missing)}"
+        )
+    task, cpus = simulation.cases()
+    domains = simulation.model.domains
+    names = np.array([CPU_NAMES.get(domain.name, domain.name) for domain in domains])
+    domain_of = {cpu: number for number, domain in enumerate(domains) for cpu in domain.cpus}
+    domain = np.array([domain_of[int(cpu)] for cpu in simulation.waking_cpu], dtype=np.int64)
+    keys, row = np.unique(np.stack([simulation.phase, domain]), axis=1, return_inverse=True)
+    return Cases(
+        model=simulation.model,
+        task=task,
+        cpus=cpus,
+        phase=keys[0],
+        duty_percent=np.asarray(simulation.duty_percent)[keys[0]],
+        cpu=names[keys[1]],
+        row=row.ravel(),
+        hz=simulation.hz,
+    )
 
 
 # Line by line

@@ -123,18 +123,24 @@ def table(source=None, *, means="table"):
 
 def _measured(timing, arm):
     """The first arm against another, by the mail's means and placement by placement."""
-    a, b = timing.ns(0), timing.ns(arm)
-    index = pd.MultiIndex.from_arrays([timing.phase, timing.cpu], names=["phase", "cpu"])
-    frame = _compared(index, timing.duty_percent, stats.Moments.of(a, axis=1), stats.Moments.of(b, axis=1))
-    shifts = np.median((b - a).reshape(len(frame), timing.repetitions, timing.activations), axis=2)
+    rows = range(len(timing.phase))
+    a, b = ([timing.of(row, number) for row in rows] for number in (0, arm))
+    frame = _compared(timing.index, timing.duty_percent, _moments_of(a), _moments_of(b))
+    shifts = np.array([np.median(y - x, axis=1) for x, y in zip(a, b, strict=True)])
     shift = stats.interval(stats.Moments.of(shifts, axis=1), 1 - (1 - LEVEL) / len(frame))
     return frame.assign(
-        a_median=np.median(a, axis=1),
-        b_median=np.median(b, axis=1),
+        a_median=[np.median(x) for x in a],
+        b_median=[np.median(y) for y in b],
         shift=shifts.mean(axis=1),
         shift_low=shift.low,
         shift_high=shift.high,
     )
+
+
+def _moments_of(samples):
+    """Of rows that need not be equally long."""
+    each = [stats.Moments.of(row) for row in samples]
+    return stats.Moments(*([getattr(m, name) for m in each] for name in ("mean", "std", "count")))
 
 
 # What does not fit together in them

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Raw samples of the placement experiment, kept in the counter's own ticks."""
+"""Raw samples of placements that were timed, kept in the counter's own ticks."""
 
 import json
 import os
@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 
 from schedpy._files import written_whole
+from schedpy._tables import html_table
 
 __all__ = ["Timing"]
 
-_FORMAT = "schedpy.lab.Timing/1"
-_ARRAYS = ("phase", "duty_percent", "cpu", "ticks", "switches")
+_FORMAT = "schedpy.lab.Timing/2"
+_ARRAYS = ("phase", "duty_percent", "cpu", "row", "states", "ticks", "retimed", "disturbed")
+_TUPLES = ("arms", "evicted")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Timing:
     """Every placement timed, with what is needed to read and to repeat it.
 
@@ -25,55 +27,134 @@ class Timing:
     ----------
     phase, duty_percent, cpu : array, one per row
         Row of the mail: phase, duty cycle in percent, and which kind of CPU ran the function.
-    ticks : uint64 array (rows, placements, arms)
-        As counted, bracket included; one placement's arms stand side by side.
-    switches : int64 array, one per repetition
-        How often another task took the CPU meanwhile; 0 unless the machine left no quiet repetition.
+    row : int64 array, one per placement
+        Which row it belongs to.
+    states : int64 array, one per placement
+        Performance states that the walk visits in it.
+    ticks : uint64 array (repetitions, placements, arms)
+        As counted for a batch of calls, bracket included; one placement's arms stand side by side.
+    retimed, disturbed : int64 array, one per repetition
+        Groups of placements that were timed again because another task had taken the CPU meanwhile, and
+        those that no attempt left alone: 0, unless the machine was never quiet.
     arms : tuple of str
-        What was timed: "walk", "lut" and "walk" once more.
+        What was timed: "walk", "lut", "walk" once more, and others.
+    caches : str
+        "warm", "cold" or "shared".
+    evicted : tuple of str
+        What was thrown out of the caches before each call; empty unless they were cold.
+    working_set : int
+        Bytes walked before each call.
+    batch : int
+        Calls of one placement in one bracket.
     ns_per_tick : float
         Length of a tick.
+    step_ticks : int
+        The counter moves in steps of so many ticks.
     bracket_ticks : int
         What timing nothing costs at least; :meth:`ns` takes it off.
     counter, host : str
         The counter, and the processor it belongs to.
     pinned : int
         The CPU that ran the measurement.
-    repetitions, activations, seed, hz : int
-        Repetitions of the staircase, activations per phase, the seed of the order, the kernel's HZ.
+    seed : int
+        Of the order.
+    hz : int
+        The kernel's HZ that the utilisations come from.
     model : str
         The energy model.
+
+    Examples
+    --------
+    >>> from schedpy.lab import phases
+    >>> phases.measure(repetitions=2, caches="cold")
+    Timing: 875 placements of pixel4 x 2 repetitions, walk, lut, walk, direct, cold caches...
     """
 
     phase: np.ndarray
     duty_percent: np.ndarray
     cpu: np.ndarray
+    row: np.ndarray
+    states: np.ndarray
     ticks: np.ndarray
-    switches: np.ndarray
+    retimed: np.ndarray
+    disturbed: np.ndarray
     arms: tuple[str, ...]
+    caches: str
+    evicted: tuple[str, ...]
+    working_set: int
+    batch: int
     ns_per_tick: float
+    step_ticks: int
     bracket_ticks: int
     counter: str
     host: str
     pinned: int
-    repetitions: int
-    activations: int
     seed: int
     hz: int
     model: str
 
+    @property
+    def repetitions(self):
+        return self.ticks.shape[0]
+
+    @property
+    def arm_names(self):
+        """The arms, each under a name of its own: what occurs again is "walk again"."""
+        return tuple(arm + " again" * self.arms[:number].count(arm) for number, arm in enumerate(self.arms))
+
+    @property
+    def index(self):
+        """The rows as (phase, cpu)."""
+        return pd.MultiIndex.from_arrays([self.phase, self.cpu], names=["phase", "cpu"])
+
     def ns(self, arm):
-        """Samples of one arm (by number) in ns: float array (rows, placements)."""
-        return (self.ticks[:, :, arm].astype(np.int64) - self.bracket_ticks) * self.ns_per_tick
+        """Samples of one arm (by number) in ns per call: float array (repetitions, placements)."""
+        ticks = self.ticks[:, :, arm].astype(np.int64) - self.bracket_ticks
+        return ticks * (self.ns_per_tick / self.batch)
+
+    def of(self, row, arm):
+        """The samples of one row (by number): float array (repetitions, placements of the row), in ns."""
+        return self.ns(arm)[:, self.row == row]
 
     def samples(self):
         """Every sample in ns as a DataFrame: phase, cpu, and one column per arm."""
-        columns = {"walk_ns": self.ns(0), "lut_ns": self.ns(1), "walk_again_ns": self.ns(2)}
-        n = self.ticks.shape[1]
-        return pd.DataFrame(
-            {"phase": np.repeat(self.phase, n), "cpu": np.repeat(self.cpu, n)}
-            | {name: values.ravel() for name, values in columns.items()}
+        row = np.tile(self.row, self.repetitions)
+        columns = {
+            name.replace(" ", "_") + "_ns": self.ns(number).ravel()
+            for number, name in enumerate(self.arm_names)
+        }
+        return pd.DataFrame({"phase": self.phase[row], "cpu": self.cpu[row]} | columns)
+
+    def about(self):
+        """What was measured and how, in words: ``what`` -> text."""
+        caches = {
+            "warm": "warm",
+            "cold": f"cold ({', '.join(self.evicted)} thrown out before each call)",
+            "shared": "shared",
+        }[self.caches]
+        walked = f", {self.working_set} bytes walked before each call" if self.working_set else ""
+        return {
+            "processor": f"{self.host}, CPU {self.pinned}",
+            "placements": f"{len(self.row)} of {self.model} x {self.repetitions} repetitions",
+            "arms": ", ".join(self.arms),
+            "caches": caches + walked,
+            "calls per sample": str(self.batch),
+            "counter": f"{self.counter}, {1000 / self.ns_per_tick:.3f} MHz, in steps of {self.step_ticks} "
+            f"({self.step_ticks * self.ns_per_tick:.2f} ns)",
+            "empty bracket": f"{self.bracket_ticks * self.ns_per_tick:.1f} ns, subtracted",
+            "timed again": f"{self.retimed.sum()} groups of placements during which another task ran; "
+            f"{self.disturbed.sum()} were never left alone",
+        }
+
+    def __repr__(self):
+        about = self.about()
+        return (
+            f"Timing: {about['placements'].replace(' of ', ' placements of ', 1)}, {about['arms']}, "
+            f"{self.caches} caches, on {about['processor']}"
         )
+
+    def _repr_html_(self):
+        return html_table(["", ""], self.about().items(), "Placements timed")
 
     def save(self, path):
         """Write everything to an NPZ file; the file is there complete or not at all."""
@@ -100,7 +181,7 @@ class Timing:
                 if about.pop("format", None) != _FORMAT:
                     raise ValueError("another format")
                 arrays = {name: file[name] for name in _ARRAYS}
-            about["arms"] = tuple(about["arms"])
+            about |= {name: tuple(about[name]) for name in _TUPLES}
             if set(about) | set(arrays) != {field.name for field in fields(cls)}:
                 raise ValueError("other fields")
             return cls(**arrays, **about)

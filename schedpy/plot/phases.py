@@ -10,6 +10,13 @@ from schedpy.plot import style
 
 __all__ = ["differences", "distributions", "intervals", "shifts", "states"]
 
+#: How the arms of a Timing are called and coloured.
+_ARMS = {
+    "walk": ("walk", style.BLUE),
+    "lut": ("LUT", style.VERMILION),
+    "walk again": ("walk again", style.SKY),
+    "held": ("table with the data", style.GREEN),
+}
 _CPU_COLOURS = {"Little": style.GREEN, "Mid": style.BLUE, "Big": style.VERMILION}
 
 
@@ -130,15 +137,14 @@ def distributions(timing, *, ax=None):
     -------
     Axes
     """
-    labels = ("walk", "LUT", "walk again")
-    colours = (style.BLUE, style.VERMILION, style.SKY)
-    rows = len(timing.phase)
+    rows, arms = len(timing.phase), len(timing.arms)
     with style.axes(ax) as ax:
-        for arm, (label, colour) in enumerate(zip(labels, colours, strict=True)):
+        for arm, name in enumerate(timing.arm_names):
+            label, colour = _ARMS.get(name, (name, style.GREY))
             drawn = ax.boxplot(
-                list(timing.ns(arm)),
-                positions=np.arange(rows) + 0.25 * (arm - 1),
-                widths=0.2,
+                [timing.of(row, arm).ravel() for row in range(rows)],
+                positions=np.arange(rows) + 0.8 / arms * (arm - (arms - 1) / 2),
+                widths=0.7 / arms,
                 whis=(1, 99),
                 showfliers=False,
                 patch_artist=True,
@@ -149,7 +155,7 @@ def distributions(timing, *, ax=None):
             drawn["boxes"][0].set_label(label)
         _label_rows(ax, _rows(zip(timing.phase, timing.cpu, strict=True)))
         ax.set_ylabel("one placement, ns")
-        ax.legend(ncols=3)
+        ax.legend(ncols=arms)
     return ax
 
 
