@@ -14,6 +14,7 @@ import pandas as pd
 from schedpy import eas, em, pelt, workload
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
+from schedpy.lab.phases_claims import claims
 from schedpy.lab.phases_gains import coverage, gains
 from schedpy.lab.phases_measure import ARMS, Cases, timed
 from schedpy.lab.phases_needed import left_out, needed, sample_tests
@@ -37,6 +38,7 @@ __all__ = [
     "by_length",
     "by_part",
     "by_platform",
+    "claims",
     "coverage",
     "decisions",
     "explained",

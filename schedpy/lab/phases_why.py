@@ -97,7 +97,7 @@ def by_length(*, states=64, caches=CACHES, repetitions=20, seed=2021, cpu=None, 
     --------
     >>> from schedpy.lab import phases
     >>> costs = phases.by_length(states=8, caches=["warm"], repetitions=2)
-    >>> costs.loc[("warm", "walk")].index.tolist()
+    >>> costs.loc["warm"].loc["walk"].index.tolist()
     [1, 2, 3, 4, 5, 6, 7, 8]
     """
     states = as_number(states, "states", low=2, high=_LONGEST)
@@ -345,9 +345,9 @@ def explained(lengths=None):
     -------
     DataFrame
         Indexed by ``outcome`` ("diff", ns; "percent", of the walk's mean) and ``predictor`` ("states";
-        "walk_mean", ns): ``slope``, ``low``, ``high`` (95 %), ``p``, ``r_squared`` (weighted), ``told`` (the
-        interval excludes zero), and ``r_states``: the correlation of the predictor with the states, the
-        confounding.
+        "walk_mean", ns): ``intercept``, ``slope``, ``low``, ``high`` (95 %, of the slope), ``p``,
+        ``r_squared`` (weighted), ``told`` (the interval excludes zero), and ``r_states``: the correlation of
+        the predictor with the states, the confounding.
 
     Examples
     --------
@@ -388,12 +388,14 @@ def _line(x, y, error):
     rest = (weight * (y - mean_y - slope * (x - mean_x)) ** 2).sum()
     all_ = (weight * (y - mean_y) ** 2).sum()
     se = np.sqrt(rest / dof / sxx)
+    t = abs(slope) / se if se else np.inf
     half = scipy.special.stdtrit(dof, (1 + LEVEL) / 2) * se
     return {
+        "intercept": mean_y - slope * mean_x,
         "slope": slope,
         "low": slope - half,
         "high": slope + half,
-        "p": 2 * scipy.special.stdtr(dof, -abs(slope / se)),
+        "p": 2 * scipy.special.stdtr(dof, -t),
         "r_squared": 1 - rest / all_,
         "told": not slope - half <= 0 <= slope + half,
     }
