@@ -44,7 +44,7 @@ def test_only_the_length_of_the_walk_changes():
 
 def test_costs_by_length(costs):
     assert costs.index.names == ["caches", "arm", "visited"]
-    arms = ["walk", "lut", "walk again", "direct", "chained"]
+    arms = ["walk", "lut", "walk again", "held", "chained"]
     for caches in ("warm", "cold"):
         for arm in arms:
             assert costs.xs((caches, arm), level=[0, 1]).index.tolist() == list(range(1, 13))
@@ -86,20 +86,20 @@ def test_memory_by_hand():
     rows = phases.memory("pixel4")
     assert rows["states"].tolist() == [18, 17, 20]
     assert rows["bins"].tolist() == [23, 27, 31]
-    assert rows.loc["mid", ["walk_bytes", "lut_bytes", "direct_bytes"]].tolist() == [
+    assert rows.loc["mid", ["walk_bytes", "lut_bytes", "held_bytes"]].tolist() == [
         17 * 24,
         17 * 24 + 27 * 8,
         27 * 32,
     ]
-    assert rows.loc["mid", ["walk_lines", "lut_lines", "direct_lines"]].tolist() == [7, 7 + 4, 14]
+    assert rows.loc["mid", ["walk_lines", "lut_lines", "held_lines"]].tolist() == [7, 7 + 4, 14]
     assert (phases.memory(em.EnergyModel.load("pixel4")) == rows).all(axis=None)
 
 
 def test_cold_parts_are_those_of_the_placement():
     rows = phases.by_part(repetitions=2, progress=False)
-    names = ["nothing", "states", "entries", "bins", "domains", "run queues", "everything"]
+    names = ["nothing", "states", "entries", "held", "domains", "run queues", "everything"]
     assert rows.index.get_level_values("cold").unique().tolist() == names
-    assert rows.loc["states"].index.tolist() == ["walk", "lut", "walk again", "direct", "chained"]
+    assert rows.loc["states"].index.tolist() == ["walk", "lut", "walk again", "held", "chained"]
 
 
 # The mail's differences
@@ -212,10 +212,15 @@ def test_lengths_and_platforms_show_the_figures(costs, grid):
     ax = plot.platforms(grid, varied="domains")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2"]
     drawn = {c.get_label(): c.lines[0].get_ydata().tolist() for c in ax.containers}
-    assert list(drawn) == ["2021 table, warm", "2021 table, cold", "direct table, warm", "direct table, cold"]
+    assert list(drawn) == [
+        "2021 table, warm",
+        "2021 table, cold",
+        "table with the data, warm",
+        "table with the data, cold",
+    ]
     assert (
-        drawn["direct table, cold"]
-        == grid.loc["domains"].xs(("cold", "direct"), level=[1, 2])["ratio"].tolist()
+        drawn["table with the data, cold"]
+        == grid.loc["domains"].xs(("cold", "held"), level=[1, 2])["ratio"].tolist()
     )
     plt.close("all")
 
@@ -239,13 +244,11 @@ def test_ratios_and_parts_show_every_arm():
     assert [c.get_label() for c in ax.containers] == [
         "walk again, warm",
         "2021 table, warm",
-        "direct table, warm",
+        "table with the data, warm",
     ]
     frame = pd.concat(
         {
-            name: pd.DataFrame(
-                {"ns": 2.0, "low": 1.0, "high": 3.0}, index=["walk", "lut", "direct", "chained"]
-            )
+            name: pd.DataFrame({"ns": 2.0, "low": 1.0, "high": 3.0}, index=["walk", "lut", "held", "chained"])
             for name in ("nothing", "run queues")
         },
         names=["cold", "arm"],

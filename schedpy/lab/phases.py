@@ -278,8 +278,7 @@ def measure(
     evict : sequence of str, optional
         For "cold", if not everything: see `eas.time_placements`.
     arms : tuple of str
-        Begins with ("walk", "lut", "walk"); then any of "held", "chained", "bins", ...: see
-        `eas.time_placements`.
+        Begins with ("walk", "lut", "walk"); then any of those of `eas.time_placements`.
     batch : int, optional
         Calls of one placement in one bracket. None: 1, and with warm caches more where a call is shorter
         than 50 steps of the counter; ``Timing.batch`` tells.

@@ -141,9 +141,7 @@ def _relies_less_on_caches(measured, host):
     more, less = int((extra - half > 0).sum()), int((extra + half < 0).sum())
     number = len(extra)
     verdict = "not consistent" if more == number else "consistent" if less == number else "cannot be told"
-    direct = (
-        measured["cold"].loc["direct"] if "direct" in measured["cold"].index.get_level_values(0) else None
-    )
+    direct = measured["cold"].loc["direct"] if "held" in measured["cold"].index.get_level_values(0) else None
     without = "" if direct is None else f"; a table without pointers: walk/table {_range(direct)}"
     return (
         "the table relies less on caches than the walk",

@@ -10,8 +10,7 @@ from tqdm import tqdm
 
 from schedpy import eas, em
 from schedpy._coerce import as_choices, as_int, as_number
-from schedpy.eas import timing
-from schedpy.eas.timing import PARTS
+from schedpy.eas.timing import BIN, ENTRY, LINE, PARTS, STATE
 from schedpy.lab.phases_gains import gains, middle_mean, over_repetitions
 from schedpy.lab.phases_measure import ARMS, Cases, timed
 from schedpy.lab.phases_tables import LEVEL, table
@@ -260,9 +259,9 @@ def memory(model="pixel4"):
     rows = []
     for domain in model.domains:
         states, bins = len(domain.freq_khz), len(domain.lut(skip_inefficient=False).entries)
-        walk = states * timing.STATE
-        entries = bins * timing.ENTRY
-        held = bins * timing.BIN
+        walk = states * STATE
+        entries = bins * ENTRY
+        held = bins * BIN
         lines = {
             "walk_lines": _lines(walk),
             "lut_lines": _lines(walk) + _lines(entries),
@@ -274,7 +273,7 @@ def memory(model="pixel4"):
 
 
 def _lines(size):
-    return -(-size // timing.LINE)
+    return -(-size // LINE)
 
 
 # What a cold table costs

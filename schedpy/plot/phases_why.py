@@ -10,7 +10,7 @@ __all__ = ["lengths", "mail_differences", "parts", "platforms", "ratios"]
 _LOOKS = {
     "walk": ("walk", style.BLUE, "o"),
     "lut": ("2021 table", style.VERMILION, "s"),
-    "direct": ("direct table", style.GREEN, "^"),
+    "held": ("table with the data", style.GREEN, "^"),
     "chained": ("walk, loads chained", style.PURPLE, "D"),
     "walk again": ("walk again", style.GREY, "v"),
 }
@@ -36,7 +36,7 @@ def lengths(costs, *, caches="cold", ax=None):
     """
     rows = costs.loc[caches]
     with style.axes(ax) as ax:
-        for arm in ("walk", "lut", "direct", "chained"):
+        for arm in ("walk", "lut", "held", "chained"):
             label, colour, _ = _LOOKS[arm]
             mine = rows.loc[arm]
             ax.plot(mine.index, mine["ns"], color=colour, label=label)
@@ -66,7 +66,7 @@ def platforms(grid, *, varied="states", ax=None):
     rows = grid.loc[varied]
     with style.axes(ax) as ax:
         ax.axhline(1, color=style.BLACK, linewidth=1)
-        for arm in ("lut", "direct"):
+        for arm in ("lut", "held"):
             label, colour, marker = _LOOKS[arm]
             for caches, line in _CACHES.items():
                 if caches not in rows.index.get_level_values("caches"):
@@ -108,7 +108,7 @@ def ratios(gains, *, ax=None):
         Above 1 the arm is faster than the walk; bars are 95 % intervals.
     """
     fills = {"warm": "full", "shared": "bottom", "cold": "none"}
-    series = [(arm, caches) for arm in ("walk again", "lut", "direct") for caches in gains]
+    series = [(arm, caches) for arm in ("walk again", "lut", "held") for caches in gains]
     with style.axes(ax) as ax:
         ax.axhline(1, color=style.BLACK, linewidth=1)
         for number, (arm, caches) in enumerate(series):
@@ -146,7 +146,7 @@ def parts(parts, *, ax=None):
     Axes
     """
     names = list(dict.fromkeys(parts.index.get_level_values("cold")))
-    arms = ("walk", "lut", "direct", "chained")
+    arms = ("walk", "lut", "held", "chained")
     with style.axes(ax) as ax:
         for number, arm in enumerate(arms):
             label, colour, _ = _LOOKS[arm]
