@@ -141,8 +141,11 @@ def _relies_less_on_caches(measured, host):
     more, less = int((extra - half > 0).sum()), int((extra + half < 0).sum())
     number = len(extra)
     verdict = "not consistent" if more == number else "consistent" if less == number else "cannot be told"
-    direct = measured["cold"].loc["direct"] if "held" in measured["cold"].index.get_level_values(0) else None
-    without = "" if direct is None else f"; a table without pointers: walk/table {_range(direct)}"
+    without = ""
+    if "held" in measured["cold"].index.get_level_values("arm"):
+        without = (
+            f"; with a table that holds the data itself walk/table is {_range(measured['cold'].loc['held'])}"
+        )
     return (
         "the table relies less on caches than the walk",
         verdict,

@@ -66,8 +66,9 @@ class Timing:
     Examples
     --------
     >>> from schedpy.lab import phases
-    >>> phases.measure(repetitions=2, caches="cold")
-    Timing: 875 placements of pixel4 x 2 repetitions, walk, lut, walk, direct, cold caches...
+    >>> measured = phases.measure(repetitions=2, caches="cold")
+    >>> measured.arm_names, measured.ns(1).shape
+    (('walk', 'lut', 'walk again', 'held'), (2, 875))
     """
 
     phase: np.ndarray
