@@ -24,6 +24,7 @@ from schedpy.lab import phases
 from schedpy.lab.report import save
 from schedpy.plot import phases as plot
 from schedpy.plot import phases_device as plot_device
+from schedpy.plot import phases_why as plot_why
 
 pd.set_option("display.precision", 3)
 pd.set_option("display.max_columns", None)
@@ -155,6 +156,70 @@ save("01_measured_distributions", plot.distributions(measured))
 save("01_measured_shifts", plot.shifts(here))
 
 # %% [markdown]
+# ## With cold and with shared caches
+#
+# On the phone a period lay between two placements. Here, before each call, tables and run queues are thrown
+# out of every cache (cold), or 256 KiB are walked (shared). Beside the patch's table stands one that holds
+# the states' data itself. Above 1 the arm is faster than the walk; "walk again" shows what no difference
+# looks like, and how often its intervals contain zero is counted.
+
+# %%
+timings = {"warm": measured} | {caches: phases.measure(caches=caches) for caches in ("shared", "cold")}
+gains = {caches: phases.gains(timing) for caches, timing in timings.items()}
+save("01_gains", pd.concat(gains, names=["caches"]))
+
+# %%
+save("01_gains_ratios", plot_why.ratios(gains))
+
+# %%
+save("01_equal_arms", phases.coverage(phases.measure(repetitions=200)))
+
+# %% [markdown]
+# ## Why
+#
+# One look-up against the states that the walk visits, in cold caches. The chained walk reads the same lines
+# as the walk, but has to wait for each before it knows the next.
+
+# %%
+costs = phases.by_length()
+save("01_slopes", phases.slopes(costs))
+
+# %%
+save("01_costs_by_length", plot_why.lengths(costs))
+
+# %% [markdown]
+# What each part costs when it alone is thrown out: the patch's table reads entries and states, one after the
+# other.
+
+# %%
+save("01_cold_parts", plot_why.parts(phases.by_part()))
+
+# %%
+save("01_memory", phases.memory())
+
+# %% [markdown]
+# Platforms of other sizes, drawn tasks: from how many states on a table pays.
+
+# %%
+platforms = phases.by_platform()
+save("01_platforms", platforms)
+
+# %%
+save("01_platforms_states", plot_why.platforms(platforms))
+
+# %% [markdown]
+# Do the states visited explain the mail's differences? Whatever a line through seven points says, the kind of
+# CPU and its frequency change with the length of the walk.
+
+# %%
+lengths = wakeups.groupby(["phase", "cpu"])["states"].median()
+fit = phases.explained(lengths)
+save("01_explained", fit)
+
+# %%
+save("01_explained_differences", plot_why.mail_differences(phases.table(), lengths, fit))
+
+# %% [markdown]
 # ## Line by line
 
 # %%
@@ -163,3 +228,10 @@ save("01_verdicts", verdicts)
 
 # %%
 Markdown(phases.summary(verdicts, measured))
+
+# %% [markdown]
+# ## The claims of the mails about timing
+
+# %%
+claims = phases.claims(timings, lengths)
+save("01_claims", claims)
