@@ -33,7 +33,7 @@ help:
 	echo 'Another Python:  make PY=python3.13 test'
 
 test: $(VENV)/installed
-	$(python) -m pytest $(ARGS)
+	$(python) -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 reproduce: $(VENV)/installed
 	$(python) -m schedpy reproduce

@@ -220,18 +220,18 @@ save("01_explained", fit)
 save("01_explained_differences", plot_why.mail_differences(phases.table(), lengths, fit))
 
 # %% [markdown]
-# ## Line by line
-
-# %%
-verdicts = phases.verdicts(measured, placed)
-save("01_verdicts", verdicts)
-
-# %%
-Markdown(phases.summary(verdicts, measured))
-
-# %% [markdown]
 # ## The claims of the mails about timing
 
 # %%
 claims = phases.claims(timings, lengths)
 save("01_claims", claims)
+
+# %% [markdown]
+# ## Line by line
+
+# %%
+verdicts = phases.verdicts(measured, placed)
+save("01_verdicts", pd.concat([verdicts, phases.as_verdicts(claims)], ignore_index=True))
+
+# %%
+Markdown(phases.summary(verdicts, measured))

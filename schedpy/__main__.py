@@ -110,8 +110,11 @@ def phases(commands):
         "mail's table has them, and writes them (counts.csv), every wake-up with what its\n"
         "placement read (wakeups.npz, for lab.phases.Simulation.load) and pictures into DIR;\n"
         "where the platform has the domains little, mid and prime and the kernel a margin, also\n"
-        "what moves phase 4 (share.csv).",
-        epilog="examples:\n  python -m schedpy phases --model pixel4 --kernel 5.12 --out /var/tmp/phases\n"
+        "what moves phase 4 (share.csv). With --cache the same placements are timed on this machine,\n"
+        "by the walk and by tables, as 5.12 makes them: every sample (timing.npz, for\n"
+        "lab.timing.Timing.load) and how many times as fast each way is (gains.csv).",
+        epilog="examples:\n"
+        "  python -m schedpy phases --model pixel4 --kernel 5.12 --cache cold --out /var/tmp/phases\n"
         "  python -m schedpy phases --model board.toml --kernel 6.12 --load 2 --out /var/tmp/board",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -133,6 +136,11 @@ def phases(commands):
     parser.add_argument(
         "--load", type=float, default=0, metavar="PERCENT", help="other tasks on each CPU (default: none)"
     )
+    parser.add_argument(
+        "--cache",
+        choices=("warm", "cold", "shared"),
+        help="time the placements with such caches (5.12 alone)",
+    )
     parser.add_argument("--seed", type=int, default=2021, metavar="N", help="default: %(default)s")
     parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the results")
     parser.set_defaults(run=_run_phases)
@@ -140,9 +148,13 @@ def phases(commands):
 
 def _run_phases(arguments):
     from schedpy import em
+    from schedpy.kernel import form
     from schedpy.lab import phases, phases_files
     from schedpy.plot import phases_device as plot
+    from schedpy.plot import phases_why as plot_why
 
+    if arguments.cache is not None:
+        form("em.lut", arguments.kernel)
     model = em.EnergyModel.load(arguments.model, unit=arguments.unit)
     how = {"kernel": arguments.kernel, "hz": arguments.hz, "seed": arguments.seed, "progress": True}
     how |= {"repetitions": arguments.repetitions, "activations": arguments.activations}
@@ -163,6 +175,13 @@ def _run_phases(arguments):
         out.picture("share", plot.share(shares, mail=phases.published_shares()))
         out.picture("margin", plot.margin(decisions, settled=phases.settled_util()))
         print(f"\n{phases_files.share_text(shares)}")
+    if arguments.cache is not None:
+        timing = phases.measure(inputs=simulated, caches=arguments.cache, repetitions=5, progress=True)
+        gains = phases.gains(timing)
+        out.whole("timing.npz", timing.save)
+        out.table("gains", gains)
+        out.picture("gains", plot_why.ratios({arguments.cache: gains}))
+        print(f"\n{phases_files.gains_text(timing, gains)}")
     print(f"\n{out.path}")
 
 
@@ -205,6 +224,8 @@ def sweep(commands):
                 executor = client.get_executor(pure=False)
                 result = sweep.run_described(arguments.file, executor=executor, **overrides)
         print(f"{result.folder}: {result.summary()}")
+
+    parser.set_defaults(run=run)
 
 
 def clock(commands):

@@ -146,6 +146,22 @@ def settles(run_ns, period_ns):
     return pelt.settling_time(run_ns, period_ns, 1)
 
 
+def hz_mult(hz):
+    return clock.clocksource_register_hz(hz, 2**32 - 1).mult
+
+
+def khz_mult(khz):
+    return clock.clocksource_register_khz(khz, 2**32 - 1).mult
+
+
+def error_of(freq):
+    return clock.freq_error_ppb(1 << 20, 20, freq)
+
+
+def legacy_ns(tsc):
+    return clock.cycles_2_ns_legacy(tsc, 1024)
+
+
 SHAPE = (6, 8)
 NOW = np.cumsum(RNG.integers(1, 20_000_000, SHAPE), axis=1).astype(np.uint64)
 RUNNING = RNG.integers(0, 2, SHAPE).astype(bool)
@@ -168,6 +184,12 @@ RECIPES = {
     pelt.settling_time: [(settles, (RUN_NS, 2 * RUN_NS), None)],
     pelt.time_to_reach: [(pelt.time_to_reach, (UTIL // np.uint64(2),), None)],
     clock.to_ns: [(clock.to_ns, (RUN_NS / 1e9,), None)],
+    clock.clocksource_mask: [(clock.clocksource_mask, (UTIL % np.uint64(64) + np.uint64(1),), None)],
+    clock.clocksource_register_hz: [(hz_mult, (RUN_NS,), None)],
+    clock.clocksource_register_khz: [(khz_mult, (RUN_NS,), None)],
+    clock.freq_error_ppb: [(error_of, (RUN_NS,), None)],
+    clock.cyc2ns_scale_legacy: [(clock.cyc2ns_scale_legacy, (RUN_NS,), None)],
+    clock.cycles_2_ns_legacy: [(legacy_ns, (RUN_NS,), None)],
     eas.task: [(tasks, (UTIL,), None)],
     eas.find_energy_efficient_cpu: [(placed, (tasks(UTIL),), None)],
     em.PerfDomain: [(energy_of, (UTIL // np.uint64(8),), None)],
@@ -177,6 +199,9 @@ RECIPES = {
 }
 #: Exported, but no function of arrays: they take scalars, names, or time themselves.
 NO_ARRAYS = {
+    clock.approximation,
+    clock.approximation_bounds,
+    clock.approximation_error,
     cpuidle.IdleTable,
     cpuidle.initial_state,
     eas.idle_cpus,

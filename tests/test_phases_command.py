@@ -7,6 +7,7 @@ import pytest
 from schedpy import __main__ as command_line
 from schedpy import em
 from schedpy.lab import phases
+from schedpy.lab.timing import Timing
 
 
 def run(capsys, *arguments):
@@ -72,7 +73,8 @@ def test_wrong_arguments_are_named_and_write_nothing(capsys, tmp_path, arguments
 def test_the_help_has_an_example(capsys):
     with pytest.raises(SystemExit):
         command_line.main(["phases", "--help"])
-    assert "python -m schedpy phases --model pixel4 --kernel 5.12 --out" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "python -m schedpy phases --model pixel4 --kernel 5.12 --cache cold --out" in text
 
 
 def test_the_words_follow_the_figures():
@@ -99,3 +101,18 @@ def test_beside_the_mail_stands_every_row():
     assert beside.loc[(3, "Mid"), "simulated_count"] == counts.loc[(3, "Mid"), "waking"]
     assert beside.loc[4, "walk_percent"].sum() == pytest.approx(100)
     assert beside.loc[(4, "Big"), "simulated_count"] == 0
+
+
+def test_placements_are_timed_where_caches_are_named(capsys, tmp_path):
+    few = ["--repetitions", "2", "--activations", "4", "--out", str(tmp_path)]
+    status, text, err = run(capsys, "--model", "tc2", "--cache", "cold", *few)
+    assert (status, err) == (0, "")
+    timing = Timing.load(tmp_path / "timing.npz")
+    assert timing.caches == "cold"
+    written = pd.read_csv(tmp_path / "gains.csv", index_col=["arm", "phase", "cpu"])
+    assert written.index.get_level_values("arm").unique().tolist() == ["lut", "walk again", "held"]
+    assert (tmp_path / "gains.png").stat().st_size > 1000
+    assert len(text.partition("walk/arm")[2].splitlines()) > len(written)
+    status, _, err = run(capsys, "--kernel", "6.1", "--cache", "cold", *few)
+    assert status == 1
+    assert "em.lut is not proven" in err

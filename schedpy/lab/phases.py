@@ -14,7 +14,7 @@ import pandas as pd
 from schedpy import eas, em, pelt, workload
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
-from schedpy.lab.phases_claims import claims
+from schedpy.lab.phases_claims import as_verdicts, claims
 from schedpy.lab.phases_gains import coverage, gains
 from schedpy.lab.phases_measure import ARMS, Cases, timed
 from schedpy.lab.phases_needed import left_out, needed, sample_tests
@@ -34,6 +34,7 @@ from schedpy.lab.phases_why import by_length, by_part, by_platform, explained, m
 __all__ = [
     "Device",
     "Simulation",
+    "as_verdicts",
     "beside_the_mail",
     "by_length",
     "by_part",

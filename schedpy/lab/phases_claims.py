@@ -9,7 +9,7 @@ from schedpy.lab.phases_tables import LEVEL, published, table
 from schedpy.lab.phases_why import explained
 from schedpy.lab.timing import Timing
 
-__all__ = ["claims"]
+__all__ = ["as_verdicts", "claims"]
 
 
 def claims(timings, lengths=None):
@@ -56,6 +56,29 @@ def claims(timings, lengths=None):
         _grows_with_the_walk(lengths),
     ]
     return pd.DataFrame(rows, columns=["claim", "verdict", "sentence"])
+
+
+def as_verdicts(claims):
+    """What :func:`claims` gave, in the columns of ``phases.verdicts``: a claim in words has no figure.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from schedpy.lab import phases
+    >>> claims = pd.DataFrame([{"claim": "it is fast", "verdict": "cannot be told", "sentence": "..."}])
+    >>> phases.as_verdicts(claims).loc[0, ["what", "verdict"]].tolist()
+    ['it is fast', 'cannot be told']
+    """
+    return pd.DataFrame(
+        {
+            "mail": "Claims about timing",
+            "what": claims["claim"],
+            "published": "",
+            "ours": "",
+            "verdict": claims["verdict"],
+            "why": claims["sentence"],
+        }
+    )
 
 
 def _nanoseconds():

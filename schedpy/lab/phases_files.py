@@ -6,7 +6,7 @@ from pathlib import Path
 from schedpy._files import written_whole
 from schedpy._tables import text_table
 
-__all__ = ["Folder", "counts_text", "share_text"]
+__all__ = ["Folder", "counts_text", "gains_text", "share_text"]
 
 
 class Folder:
@@ -87,3 +87,20 @@ def share_text(shares):
         rows.append([*cells, *("yes" if row[arm] else "-" for arm in mail.index)])
     title = "Mid's share of phase 4 on devices that differ in one thing, and the mail's shares:"
     return "\n".join([title, "", *text_table(rows, left=(0, 1))])
+
+
+def gains_text(timing, gains):
+    """What a timing found, as text: by each arm, phase and kind of CPU.
+
+    Examples
+    --------
+    >>> from schedpy.lab import phases, phases_files
+    >>> timing = phases.measure(repetitions=2)
+    >>> phases_files.gains_text(timing, phases.gains(timing)).splitlines()[2].split()
+    ['arm', 'phase', 'CPU', 'states', 'walk', 'ns', 'arm', 'ns', 'walk/arm', '95', '%', 'interval']
+    """
+    rows = [["arm", "phase", "CPU", "states", "walk ns", "arm ns", "walk/arm", "95 % interval"]]
+    for (arm, phase, kind), row in gains.iterrows():
+        cells = [arm, str(phase), kind, *(f"{row[name]:.0f}" for name in ("states", "walk_ns", "arm_ns"))]
+        rows.append([*cells, f"{row['ratio']:.3f}", f"{row['ratio_low']:.3f} .. {row['ratio_high']:.3f}"])
+    return "\n".join([repr(timing), "", *text_table(rows, left=(0, 2))])
