@@ -20,9 +20,9 @@ from array_faces import FACES
 from test_arrays import operands
 from test_refusals import CALLS
 
-from schedpy import clock, cpuidle, eas, em, pelt, workload
+from schedpy import clock, cpuidle, eas, em, jiffies, pelt, workload
 
-MODULES = (clock, cpuidle, eas, em, pelt, workload)
+MODULES = (clock, cpuidle, eas, em, jiffies, pelt, workload)
 MODEL = em.EnergyModel.load("pixel4")
 TABLE = cpuidle.IdleTable.load("intel_icx")
 RNG = np.random.default_rng(20210405)
@@ -190,6 +190,17 @@ RECIPES = {
     clock.freq_error_ppb: [(error_of, (RUN_NS,), None)],
     clock.cyc2ns_scale_legacy: [(clock.cyc2ns_scale_legacy, (RUN_NS,), None)],
     clock.cycles_2_ns_legacy: [(legacy_ns, (RUN_NS,), None)],
+    **{
+        function: [(partial(function, hz=300), (RUN_NS,), None)]
+        for function in (
+            jiffies.clock_t_to_jiffies,
+            jiffies.jiffies64_to_nsecs,
+            jiffies.jiffies_64_to_clock_t,
+            jiffies.jiffies_to_usecs,
+            jiffies.nsecs_to_jiffies64,
+        )
+    },
+    jiffies.nsec_to_clock_t: [(jiffies.nsec_to_clock_t, (RUN_NS,), None)],
     eas.task: [(tasks, (UTIL,), None)],
     eas.find_energy_efficient_cpu: [(placed, (tasks(UTIL),), None)],
     em.PerfDomain: [(energy_of, (UTIL // np.uint64(8),), None)],
@@ -207,6 +218,8 @@ NO_ARRAYS = {
     eas.idle_cpus,
     eas.time_placements,
     em.EnergyModel,
+    jiffies.max_jiffy_offset,
+    jiffies.timeconst,
     pelt.constants,
     pelt.initial_clock_pelt,
     pelt.initial_state,
@@ -219,7 +232,7 @@ NO_ARRAYS = {
 each_recipe = pytest.mark.parametrize(
     "recipe",
     [recipe for recipes in RECIPES.values() for recipe in recipes],
-    ids=lambda recipe: recipe[0].__name__,
+    ids=lambda recipe: getattr(recipe[0], "func", recipe[0]).__name__,
 )
 
 
