@@ -28,9 +28,9 @@
 
 /*
  * Loops that vectorise are built three times, and the machine's best is taken
- * when the module is loaded. Not under a sanitizer, which is not ready then.
+ * when the module is loaded, which is glibc's doing. Not under a sanitizer, which is not ready then.
  */
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
 	__GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__)
 #define CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
