@@ -109,6 +109,7 @@ def _from_objects(array, name, time):
 
 
 _limits = cache(np.iinfo)
+_WIDE = (np.dtype(np.int64), np.dtype(np.uint64))
 
 
 def _check_range(array, name, low, high):
@@ -130,6 +131,19 @@ def _check_range(array, name, low, high):
     if highest > high:
         bad |= array > high if lowest <= high < highest else np.ones(array.shape, dtype=bool)
     _refuse_first(bad, array, name, f"{low} .. {high}")
+
+
+def _as_it_is(x, dtype, low, high):
+    """What needs no look: an array of the type itself, one Python int that the type holds. None: neither."""
+    if type(x) is np.ndarray:
+        wanted = _WIDE if dtype is None else (np.dtype(dtype),)
+        return x if low is None and high is None and x.dtype in wanted else None
+    if type(x) is not int:
+        return None
+    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    limits = _limits(dtype)
+    fits = (limits.min if low is None else low) <= x <= (limits.max if high is None else high)
+    return np.array(x, dtype) if fits and limits.min <= x <= limits.max else None
 
 
 def as_int(x, name, dtype=None, *, low=None, high=None, time=False):
@@ -165,6 +179,9 @@ def as_int(x, name, dtype=None, *, low=None, high=None, time=False):
     >>> as_int([1, 2**63], "ns", "u8").tolist()
     [1, 9223372036854775808]
     """
+    quick = _as_it_is(x, dtype, low, high)
+    if quick is not None:
+        return quick
     array = _exact(x, name, time)
     if dtype is None:
         unsigned = array.dtype.kind == "u" or (
