@@ -16,10 +16,28 @@
 
 #define SCHEDPY_INT_MAX 2147483647
 
+/*
+ * ns / 1000 as a product, of which vector instructions know more than of quotients. 1000 = 8 * 125, and
+ *
+ *	NS_TO_US_MUL = (2^68 + 19) / 125
+ *
+ * so (ns / 8) * NS_TO_US_MUL / 2^68 exceeds the true quotient by the 19/2^68th
+ * part of it: with ns / 8 < 2^61 by less than 19/128 of 1/125, too little to
+ * reach the next integer.
+ */
+#define NS_TO_US_MUL 0x20C49BA5E353F7CFULL
+
+static inline u64 ns_to_us_u64(u64 ns)
+{
+	return mul_high(ns >> 3, NS_TO_US_MUL) >> 4;
+}
+
 /* ns / 1000, truncating toward zero: -999 gives 0. ktime_to_us(), 64-bit longs. */
 static inline s64 ktime_to_us(s64 ns)
 {
-	return ns / 1000;
+	const u64 sign = ns < 0 ? UINT64_MAX : 0;
+
+	return (s64)((ns_to_us_u64(((u64)ns ^ sign) - sign) ^ sign) - sign);
 }
 
 /* The subtraction wraps, as the kernel's does under -fno-strict-overflow. */
@@ -51,11 +69,6 @@ static inline s64 ns_to_us_s64(s64 ns)
 	return ktime_to_us(ns);
 }
 
-static inline u64 ns_to_us_u64(u64 ns)
-{
-	return ns / 1000;
-}
-
 static inline u64 ns_to_us_shift_u64(u64 ns)
 {
 	return ns >> 10;
@@ -75,24 +88,15 @@ static inline s64 ns_to_us_shift_s64(s64 ns)
 	return arithmetic_shift(ns, 10);
 }
 
-/*
- * ns / 1000 as a compiler writes it. 1000 = 8 * 125, and
- *
- *	NS_TO_US_MUL = (2^68 + 19) / 125
- *
- * so (ns / 8) * NS_TO_US_MUL / 2^68 exceeds the true quotient by the 19/2^68th
- * part of it: with ns / 8 < 2^61 by less than 19/128 of 1/125, too little to
- * reach the next integer. A signed ns keeps its sign through the product of
- * all its bits, over 2^71; rounded toward minus infinity, the quotient of a
- * negative ns is one too small, always, since it is a little below the true one.
- */
-#define NS_TO_US_MUL 0x20C49BA5E353F7CFULL
-
 static inline u64 ns_to_us_mulhi_u64(u64 ns)
 {
 	return mul_u64_u64_shr(ns >> 3, NS_TO_US_MUL, 68);
 }
 
+/*
+ * A signed ns keeps its sign through the product of all its bits, over 2^71; rounded toward minus infinity,
+ * the quotient of a negative ns is one too small, always, since it is a little below the true one.
+ */
 static inline s64 ns_to_us_mulhi_s64(s64 ns)
 {
 	/* As u64 a negative ns is 2^64 too large, and its product NS_TO_US_MUL * 2^64. */
@@ -147,12 +151,12 @@ static inline s64 clamp_int_max(s64 us)
  */
 static inline s64 cpuidle_residency_div1000_s64(s64 ns)
 {
-	return clamp_int_max(ns / 1000);
+	return clamp_int_max(ktime_to_us(ns));
 }
 
 static inline s64 cpuidle_residency_div1000_u64(u64 ns)
 {
-	return clamp_int_max((s64)(ns / 1000));
+	return clamp_int_max((s64)ns_to_us_u64(ns));
 }
 
 static inline s64 cpuidle_residency_shr10_s64(s64 ns)

@@ -38,6 +38,18 @@ static inline u64 div_u64(u64 dividend, u64 divisor)
 }
 
 /*
+ * The upper half of a product, of products of halves: all that vector instructions have. No sum overflows,
+ * (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
+ */
+static inline u64 mul_high(u64 a, u64 b)
+{
+	const u64 a_low = (u32)a, a_high = a >> 32, b_low = (u32)b, b_high = b >> 32;
+	const u64 middle = a_high * b_low + (a_low * b_low >> 32);
+
+	return a_high * b_high + (middle >> 32) + ((a_low * b_high + (u32)middle) >> 32);
+}
+
+/*
  * x / d for a d known beforehand, of which m and l are made: l bits hold d - 1,
  * and 2^64 + m is 2^(64+l) / d rounded down, plus 1. That is too large by less
  * than any x could tell. The upper bit of the factor is worth x itself, and
@@ -51,10 +63,21 @@ static inline u64 div_by_reciprocal(u64 x, u64 m, u64 l)
 	return rest < 64 ? (t + ((x - t) >> first)) >> rest : 0;
 }
 
-/* (a * mul) >> shift from the 96-bit product; shifts of 128 and more give 0. */
+/*
+ * (a * mul) >> shift from the 96-bit product, which is put together of two of 64 bits, as vector
+ * instructions have them:
+ *
+ *	|      high      |
+ *	          |      low       |        high takes the upper half of low
+ */
 static inline u64 mul_u64_u32_shr(u64 a, u32 mul, u32 shift)
 {
-	return shift < 128 ? (u64)(((u128)a * mul) >> shift) : 0;
+	const u64 low = (u64)(u32)a * mul;
+	const u64 high = (a >> 32) * mul + (low >> 32);
+
+	if (shift <= 32)
+		return high << (32 - shift) | (u64)(u32)low >> shift;
+	return shift < 96 ? high >> (shift - 32) : 0;
 }
 
 static inline bool mul_u64_u32_shr_wraps(u64 a, u32 mul, u32 shift)
