@@ -2,6 +2,7 @@
 """A sweep: points in, rows in point order out; the second run computes what is missing and nothing else."""
 
 import hashlib
+import inspect
 import json
 import re
 import struct
@@ -284,6 +285,8 @@ def test_another_version_or_source_is_refused(tmp_path):
     run(square, {"x": [1]}, tmp_path)
     path = tmp_path / "_manifest.json"
     manifest = json.loads(path.read_text())
+    source = hashlib.sha256(inspect.getsource(square).encode()).hexdigest()
+    assert manifest["function"]["source_sha256"] == source
     for key, words in [
         ("schedpy", "schedpy is '0.0.9' there"),
         ("function", "source of sweep_points:square"),

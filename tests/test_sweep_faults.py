@@ -132,6 +132,8 @@ def test_dead_workers_of_our_own_are_replaced(tmp_path):
     function = partial(dies_once, flag=str(tmp_path / "flag"))
     result = run(function, {"x": range(60)}, tmp_path / "out", executor="processes", part_size=5)
     assert (tmp_path / "flag").exists()
+    calls = [x for path in tmp_path.glob("flag-*") for x in path.read_text().split()]
+    assert len(calls) <= 60 + 4 * 5, "parts that were done are computed again"
     assert result.to_pandas()["value"].tolist() == [3 * x for x in range(60)]
 
 
