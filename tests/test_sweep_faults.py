@@ -139,9 +139,12 @@ def test_dead_workers_of_our_own_are_replaced(tmp_path):
 
 def test_a_point_that_kills_every_worker_ends_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_DEATHS", 2)
-    with pytest.raises(ChildProcessError, match=r"a worker died .* 7 of 8 parts are kept"):
+    with pytest.raises(ChildProcessError, match=r"a worker died .* [0-7] of 8 parts are kept") as caught:
         run(dies_always, {"x": range(40)}, tmp_path, executor="processes", part_size=5)
-    assert "part-00000006.parquet" not in parts(tmp_path)
+    # Which of the others were done when the last worker died is a matter of time.
+    kept = [name for name in parts(tmp_path) if name.endswith(".parquet")]
+    assert f"{len(kept)} of 8 parts are kept" in str(caught.value)
+    assert "part-00000006.parquet" not in kept
 
 
 def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(tmp_path):

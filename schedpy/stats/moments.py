@@ -90,7 +90,7 @@ class Moments:
         Examples
         --------
         >>> m = Moments([1.5, 3.5], [0.5**0.5, 0.5**0.5], 2).pooled()
-        >>> m == Moments.of([1, 2, 3, 4])
+        >>> bool(m == Moments.of([1, 2, 3, 4]))
         True
         """
         mean, std, count = (np.asarray(part, dtype=np.float64) for part in (self.mean, self.std, self.count))
