@@ -32,6 +32,12 @@ static inline const u64 *in_a_row(const char *from, npy_intp step, size_t count,
 	return copy;
 }
 
+/* A whole block may be written where it belongs. */
+static inline bool is_whole_row(size_t count, npy_intp step)
+{
+	return count == EM_SEARCH_BLOCK && step == (npy_intp)sizeof(u64);
+}
+
 /* Words of 64 bits. */
 static inline void put_block(char *to, npy_intp step, const void *found, size_t count)
 {
@@ -50,13 +56,17 @@ static inline bool states_of_block(const struct em_search *search, const char *r
 				   char *state, npy_intp state_step, npy_intp i, npy_intp end)
 {
 	const size_t count = (size_t)(end - i);
+	const bool in_place = is_whole_row(count, state_step);
 	u64 copy[EM_SEARCH_BLOCK];
 	s64 found[EM_SEARCH_BLOCK];
 
+	state += i * state_step;
 	if (!em_searchers_of(path_taken())
-		     .states(search, in_a_row(request + i * request_step, request_step, count, copy), count, found))
+		     .states(search, in_a_row(request + i * request_step, request_step, count, copy), count,
+			     in_place ? (s64 *)state : found))
 		return false;
-	put_block(state + i * state_step, state_step, found, count);
+	if (!in_place)
+		put_block(state, state_step, found, count);
 	return true;
 }
 
@@ -65,13 +75,17 @@ static inline bool energies_of_block(const struct em_search *search, char *const
 				     char *energy, npy_intp energy_step, npy_intp i, npy_intp end)
 {
 	const size_t count = (size_t)(end - i);
+	const bool in_place = is_whole_row(count, energy_step);
 	u64 most[EM_SEARCH_BLOCK], sums[EM_SEARCH_BLOCK], found[EM_SEARCH_BLOCK];
 
+	energy += i * energy_step;
 	if (!em_searchers_of(path_taken())
 		     .energies(search, in_a_row(utils[0] + i * steps[0], steps[0], count, most),
-			       in_a_row(utils[1] + i * steps[1], steps[1], count, sums), count, found))
+			       in_a_row(utils[1] + i * steps[1], steps[1], count, sums), count,
+			       in_place ? (u64 *)energy : found))
 		return false;
-	put_block(energy + i * energy_step, energy_step, found, count);
+	if (!in_place)
+		put_block(energy, energy_step, found, count);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counting keys, for one path: PATH, its TARGET, and the WIDTH of its vectors in words of 32 bits; COUNT_FEW_BELOW if it has one. */
+/* Counting keys, for one path: PATH, its TARGET, and the WIDTH of its vectors in words of 32 bits; FEW if it has a way of its own for few keys. */
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define OF_PATH(name) JOIN(name, PATH)
@@ -23,12 +23,6 @@ INLINE void OF_PATH(count_below)(const struct em_search *search, const u64 *requ
 	s32 key[EM_SEARCH_BLOCK];
 
 	OF_PATH(as_keys)(request, key);
-#ifdef COUNT_FEW_BELOW
-	if (search->n < EM_SEARCH_FEW) {
-		COUNT_FEW_BELOW(search, key, below);
-		return;
-	}
-#endif
 	for (size_t i = 0; i < EM_SEARCH_BLOCK; i += 4 * WIDTH) {
 		requests r0, r1, r2, r3, c0 = { 0 }, c1 = { 0 }, c2 = { 0 }, c3 = { 0 };
 
@@ -69,29 +63,50 @@ static TARGET bool OF_PATH(find_states)(const struct em_search *search, const u6
 
 	if (OF_PATH(any_above)(request, count, search->highest))
 		return false;
-	OF_PATH(count_below)(search, whole_block(request, count, filled), below);
+	request = whole_block(request, count, filled);
+#ifdef FEW
+	if (search->n < EM_SEARCH_FEW) {
+		FEW(states)(search, request, state);
+		return true;
+	}
+#endif
+	OF_PATH(count_below)(search, request, below);
 	for (size_t i = 0; i < EM_SEARCH_BLOCK; i++)
 		state[i] = search->state[below[i]];
 	return true;
+}
+
+INLINE void OF_PATH(find_costs)(const struct em_search *search, const u64 *max_util, u64 *cost)
+{
+	s32 below[EM_SEARCH_BLOCK];
+
+#ifdef FEW
+	if (search->n < EM_SEARCH_FEW) {
+		FEW(costs)(search, max_util, cost);
+		return;
+	}
+#endif
+	OF_PATH(count_below)(search, max_util, below);
+	for (size_t i = 0; i < EM_SEARCH_BLOCK; i++)
+		cost[i] = search->cost[below[i]];
 }
 
 static TARGET bool OF_PATH(find_energies)(const struct em_search *search, const u64 *max_util,
 					  const u64 *sum_util, size_t count, u64 *energy)
 {
 	u64 filled[EM_SEARCH_BLOCK];
-	s32 below[EM_SEARCH_BLOCK];
 
 	if (OF_PATH(any_above)(max_util, count, search->highest))
 		return false;
-	OF_PATH(count_below)(search, whole_block(max_util, count, filled), below);
+	OF_PATH(find_costs)(search, whole_block(max_util, count, filled), energy);
 	for (size_t i = 0; i < count; i++)
-		energy[i] = search->cost[below[i]] * sum_util[i];
+		energy[i] *= sum_util[i];
 	divide(energy, count, search->divisor);
 	return true;
 }
 
-#ifdef COUNT_FEW_BELOW
-#undef COUNT_FEW_BELOW
+#ifdef FEW
+#undef FEW
 #endif
 #undef requests
 #undef INLINE
