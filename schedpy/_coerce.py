@@ -133,17 +133,27 @@ def _check_range(array, name, low, high):
     _refuse_first(bad, array, name, f"{low} .. {high}")
 
 
+@cache
+def _span(dtype):
+    """A type with the least and the largest of what it holds."""
+    dtype = np.dtype(dtype)
+    limits = np.iinfo(dtype)
+    return dtype, int(limits.min), int(limits.max)
+
+
 def _as_it_is(x, dtype, low, high):
     """What needs no look: an array of the type itself, one Python int that the type holds. None: neither."""
     if type(x) is np.ndarray:
-        wanted = _WIDE if dtype is None else (np.dtype(dtype),)
-        return x if low is None and high is None and x.dtype in wanted else None
+        if dtype is None:
+            return x if low is None and high is None and x.dtype in _WIDE else None
+        dtype, least, most = _span(dtype)
+        fits = (low is None or low <= least) and (high is None or most <= high)
+        return x if fits and x.dtype == dtype else None
     if type(x) is not int:
         return None
-    dtype = np.dtype(np.int64 if dtype is None else dtype)
-    limits = _limits(dtype)
-    fits = (limits.min if low is None else low) <= x <= (limits.max if high is None else high)
-    return np.array(x, dtype) if fits and limits.min <= x <= limits.max else None
+    dtype, least, most = _span(np.int64 if dtype is None else dtype)
+    fits = least <= x <= most and (low is None or low <= x) and (high is None or x <= high)
+    return np.array(x, dtype) if fits else None
 
 
 def as_int(x, name, dtype=None, *, low=None, high=None, time=False):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from array_faces import FACES
 
-from schedpy import _core
+from schedpy import _core, paths
 
 RNG = np.random.default_rng(20161204)
 
@@ -68,6 +68,18 @@ def test_one_by_one_equals_all_at_once(face):
         for mine, all_of_them in zip(single, whole, strict=True):
             assert np.shape(mine) == ()
             assert mine == all_of_them[i]
+
+
+@every_face
+def test_every_path_gives_the_same(face):
+    args = operands(face, (1003,))
+    expected = face.call(*args)
+    for path in paths.names():
+        with paths.using(path):
+            same(face.call(*args), expected)
+            same(
+                face.call(args[0], *(a[0] for a in args[1:])), face.call(args[0], *(a[:1] for a in args[1:]))
+            )
 
 
 @every_face

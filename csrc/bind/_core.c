@@ -15,8 +15,13 @@
 #include "core/weight.h"
 
 #define UFUNC(nin, nout, name, fn, ...) LOOP_##nin##_##nout(fn, __VA_ARGS__)
+#define UFUNC_ROWS(nin, nout, name, fn, ...) ROWS_##nin##_##nout(fn, __VA_ARGS__)
 #include "functions.h"
 #undef UFUNC
+#undef UFUNC_ROWS
+
+/* From here on they are like the others. */
+#define UFUNC_ROWS(...) UFUNC(__VA_ARGS__)
 
 /* Neighbouring loops of one ufunc are neighbours in these two arrays too, as NumPy wants them. */
 #define UFUNC(nin, nout, name, fn, ...) fn##_loop,

@@ -3,18 +3,18 @@
  * The elementwise functions, a line each: shape (arguments, results), the
  * name in the module, the core function, and the types of its arguments and
  * results (u64 s64 u32, b8 for bool). Lines that share a name are loops of one ufunc
- * and stand together.
+ * and stand together. UFUNC_ROWS: core/rows.h has a way of its own for whole rows.
  */
 
 /* clock */
-UFUNC(1, 1, ktime_to_us, ktime_to_us, s64, s64)
+UFUNC_ROWS(1, 1, ktime_to_us, ktime_to_us, s64, s64)
 UFUNC(2, 1, ktime_us_delta, ktime_us_delta, s64, s64, s64)
-UFUNC(1, 1, ns_to_us, ns_to_us_s64, s64, s64)
-UFUNC(1, 1, ns_to_us, ns_to_us_u64, u64, u64)
+UFUNC_ROWS(1, 1, ns_to_us, ns_to_us_s64, s64, s64)
+UFUNC_ROWS(1, 1, ns_to_us, ns_to_us_u64, u64, u64)
 UFUNC(1, 1, ns_to_us_shift, ns_to_us_shift_s64, s64, s64)
 UFUNC(1, 1, ns_to_us_shift, ns_to_us_shift_u64, u64, u64)
-UFUNC(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_s64, s64, s64)
-UFUNC(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_u64, u64, s64)
+UFUNC_ROWS(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_s64, s64, s64)
+UFUNC_ROWS(1, 1, cpuidle_residency_div1000, cpuidle_residency_div1000_u64, u64, s64)
 UFUNC(1, 1, cpuidle_residency_shr10, cpuidle_residency_shr10_s64, s64, s64)
 UFUNC(1, 1, cpuidle_residency_shr10, cpuidle_residency_shr10_u64, u64, s64)
 UFUNC(2, 3, pelt_step, pelt_step, u64, u64, u64, u64, b8)
@@ -64,7 +64,7 @@ UFUNC(4, 1, perf_time_to_tsc, perf_time_to_tsc, u64, u32, u32, u64, u64)
 UFUNC(4, 1, perf_time_to_tsc_wraps, perf_time_to_tsc_wraps, u64, u32, u32, u64, b8)
 
 /* math64 */
-UFUNC(3, 1, mul_u64_u32_shr, mul_u64_u32_shr, u64, u32, u32, u64)
+UFUNC_ROWS(3, 1, mul_u64_u32_shr, mul_u64_u32_shr, u64, u32, u32, u64)
 UFUNC(3, 1, mul_u64_u32_shr_wraps, mul_u64_u32_shr_wraps, u64, u32, u32, b8)
 UFUNC(3, 1, mul_u64_u32_shr_32bit, mul_u64_u32_shr_32bit, u64, u32, u32, u64)
 UFUNC(3, 1, mul_u64_u64_shr, mul_u64_u64_shr, u64, u64, u32, u64)
@@ -85,7 +85,7 @@ UFUNC(2, 1, reciprocal_scale, reciprocal_scale, u32, u32, u32)
 
 /* jiffies */
 UFUNC(6, 1, jiffies_scaled_div, jiffies_scaled_div, u64, u64, u64, u64, u64, u64, u64)
-UFUNC(6, 1, jiffies_scaled_div_uint, jiffies_scaled_div_uint, u64, u64, u64, u64, u64, u64, u32)
+UFUNC_ROWS(6, 1, jiffies_scaled_div_uint, jiffies_scaled_div_uint, u64, u64, u64, u64, u64, u64, u32)
 UFUNC(6, 1, jiffies_scaled_div_ulong, jiffies_scaled_div_ulong, u64, u64, u64, u64, u64, u64, u64)
 UFUNC(6, 1, jiffies_scaled_div_long, jiffies_scaled_div_long, u64, u64, u64, u64, u64, u64, s64)
 UFUNC(5, 1, jiffies_scaled_shr_uint, jiffies_scaled_shr_uint, u64, u64, u64, u64, u64, u32)

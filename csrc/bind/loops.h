@@ -16,6 +16,9 @@
 #define SCHEDPY_LOOPS_H
 
 #include "bind.h"
+#include "path.h"
+
+#include "core/rows.h"
 
 #define C_u64 npy_uint64
 #define C_s64 npy_int64
@@ -40,8 +43,9 @@
 #define LOOP_HEAD(fn) \
 	static void fn##_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data)
 
-#define LOOP_1_1(fn, A, R)                                                              \
-	CLONES LOOP_HEAD(fn)                                                                   \
+#define LOOP_1_1(fn, A, R) EACH_1_1(fn, fn, A, R)
+#define EACH_1_1(name, fn, A, R)                                                        \
+	CLONES LOOP_HEAD(name)                                                          \
 	{                                                                               \
 		const npy_intp n = dimensions[0], sa = steps[0], sr = steps[1];         \
 		char *a = args[0], *r = args[1];                                        \
@@ -76,8 +80,9 @@
 			*(C_##R *)r = fn(*(const C_##A *)a, *(const C_##B *)b);         \
 	}
 
-#define LOOP_3_1(fn, A, B, C, R)                                                        \
-	CLONES LOOP_HEAD(fn)                                                                   \
+#define LOOP_3_1(fn, A, B, C, R) EACH_3_1(fn, fn, A, B, C, R)
+#define EACH_3_1(name, fn, A, B, C, R)                                                  \
+	CLONES LOOP_HEAD(name)                                                          \
 	{                                                                               \
 		const npy_intp n = dimensions[0];                                       \
 		const npy_intp sa = steps[0], sb = steps[1], sc = steps[2], sr = steps[3]; \
@@ -171,8 +176,9 @@
 				       ARG(4, E));					\
 	}
 
-#define LOOP_6_1(fn, A, B, C, D, E, F, R)						\
-	CLONES LOOP_HEAD(fn)								\
+#define LOOP_6_1(fn, A, B, C, D, E, F, R) EACH_6_1(fn, fn, A, B, C, D, E, F, R)
+#define EACH_6_1(name, fn, A, B, C, D, E, F, R)						\
+	CLONES LOOP_HEAD(name)								\
 	{										\
 		LOCALS(7);								\
 		if (n > 0 && step[0] == sizeof(C_##A) && step[6] == sizeof(C_##R) &&	\
@@ -341,6 +347,55 @@
 			   ARG(7, H), ARG(8, I), ARG(9, J), ARG(10, K), ARG(11, L), ARG(12, M), \
 			   ARG(13, N), &ARG(14, R), &ARG(15, S), &ARG(16, T), &ARG(17, U)); \
 	}
+
+/*
+ * Functions with a row of core/rows.h: it takes contiguous arguments with constant further ones where its path is
+ * taken, and the loop over each element all others.
+ */
+#ifdef SCHEDPY_HAS_ROWS
+#define ROW_IS_TAKEN(n, others) ((n) > 0 && (others) == 0 && path_taken() == PATH_AVX512)
+
+#define ROWS_1_1(fn, A, R)								\
+	EACH_1_1(fn##_each, fn, A, R)							\
+	LOOP_HEAD(fn)									\
+	{										\
+		const bool contiguous = steps[0] == sizeof(C_##A) && steps[1] == sizeof(C_##R); \
+		if (contiguous && ROW_IS_TAKEN(dimensions[0], 0))			\
+			fn##_row((const C_##A *)args[0], (size_t)dimensions[0], (C_##R *)args[1]); \
+		else									\
+			fn##_each_loop(args, dimensions, steps, data);			\
+	}
+
+#define ROWS_3_1(fn, A, B, C, R)							\
+	EACH_3_1(fn##_each, fn, A, B, C, R)						\
+	LOOP_HEAD(fn)									\
+	{										\
+		const bool contiguous = steps[0] == sizeof(C_##A) && steps[3] == sizeof(C_##R); \
+		if (contiguous && ROW_IS_TAKEN(dimensions[0], steps[1] | steps[2]))	\
+			fn##_row((const C_##A *)args[0], (size_t)dimensions[0], *(C_##B *)args[1], \
+				 *(C_##C *)args[2], (C_##R *)args[3]);			\
+		else									\
+			fn##_each_loop(args, dimensions, steps, data);			\
+	}
+
+#define ROWS_6_1(fn, A, B, C, D, E, F, R)						\
+	EACH_6_1(fn##_each, fn, A, B, C, D, E, F, R)					\
+	LOOP_HEAD(fn)									\
+	{										\
+		const bool contiguous = steps[0] == sizeof(C_##A) && steps[6] == sizeof(C_##R); \
+		const npy_intp others = steps[1] | steps[2] | steps[3] | steps[4] | steps[5]; \
+		if (contiguous && ROW_IS_TAKEN(dimensions[0], others))			\
+			fn##_row((const C_##A *)args[0], (size_t)dimensions[0], *(C_##B *)args[1], \
+				 *(C_##C *)args[2], *(C_##D *)args[3], *(C_##E *)args[4], \
+				 *(C_##F *)args[5], (C_##R *)args[6]);			\
+		else									\
+			fn##_each_loop(args, dimensions, steps, data);			\
+	}
+#else
+#define ROWS_1_1(...) LOOP_1_1(__VA_ARGS__)
+#define ROWS_3_1(...) LOOP_3_1(__VA_ARGS__)
+#define ROWS_6_1(...) LOOP_6_1(__VA_ARGS__)
+#endif
 
 /* The types of a line of functions.h as NumPy's type numbers. */
 #define TYPES_1_1(A, R) TYPE_##A, TYPE_##R,

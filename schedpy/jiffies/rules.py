@@ -39,7 +39,7 @@ class Rule:
 
 
 def _u64(*values):
-    return tuple(np.uint64(value) for value in values)
+    return tuple(np.array(value, np.uint64) for value in values)
 
 
 def reciprocal(div):
