@@ -47,15 +47,15 @@ form_inline u64 domain_energy(const struct eas_case *c, size_t d, s64 dst, struc
 	const struct em_perf_domain *pd = &c->domains[d];
 	const struct eas_task *p = c->task;
 	u64 sum_util = 0, max_util = 0;
+	u64 cpus = cpus_of(c, pd->cpus);
 	struct em_energy out;
-	size_t cpu;
 
-	for (cpu = 0; cpu < c->nr_cpus; cpu++) {
+	for_each_cpu (cpu, cpus) {
 		const struct eas_cpu *rq = &c->cpus[cpu];
 		const bool here = (s64)cpu == dst;
 		u64 util, busy;
 
-		if (!has_cpu(pd->cpus, cpu) || !rq->online)
+		if (!rq->online)
 			continue;
 		util = util_with(c, pd, cpu, dst, form);
 		busy = util;
@@ -109,26 +109,23 @@ form_inline s64 find_energy_efficient_cpu(const struct eas_case *c, struct eas_l
 	const u64 prev = p->prev_cpu;
 	u64 prev_delta = UINT64_MAX, best_delta = UINT64_MAX, base = 0;
 	u64 best = prev;
-	size_t d, cpu;
 
 	if (c->nr_domains == 0 || c->overutilized || !has_cpu(c->domain_mask, prev))
 		return -1;
 	if (larger(p->util_avg, own_estimate(p, form)) == 0)
 		return (s64)prev;
 
-	for (d = 0; d < c->nr_domains; d++) {
+	for (size_t d = 0; d < c->nr_domains; d++) {
 		const struct em_perf_domain *pd = &c->domains[d];
-		const u64 eligible = pd->cpus & c->domain_mask & p->affinity;
+		u64 eligible = cpus_of(c, pd->cpus & c->domain_mask & p->affinity);
 		const u64 base_pd = domain_energy(c, d, -1, log, form);
 		u64 max_spare = 0, max_spare_cpu = UINT64_MAX;
 
 		base += base_pd;
-		for (cpu = 0; cpu < c->nr_cpus; cpu++) {
+		for_each_cpu (cpu, eligible) {
 			const struct eas_cpu *rq = &c->cpus[cpu];
 			u64 util, spare;
 
-			if (!has_cpu(eligible, cpu))
-				continue;
 			util = util_with(c, pd, cpu, (s64)cpu, form);
 			spare = rq->capacity_of - (rq->capacity_of < util ? rq->capacity_of : util);
 			if (c->uclamp_used)

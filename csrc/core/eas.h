@@ -74,6 +74,16 @@ static inline bool has_cpu(u64 mask, u64 cpu)
 	return cpu < 64 && mask >> cpu & 1;
 }
 
+/* Those of a mask for which there is a run queue. */
+static inline u64 cpus_of(const struct eas_case *c, u64 mask)
+{
+	return c->nr_cpus < 64 ? mask & ((1ull << c->nr_cpus) - 1) : mask;
+}
+
+/* Ascending; the mask loses those that are done. */
+#define for_each_cpu(cpu, mask) \
+	for (size_t cpu; (mask) && (cpu = (size_t)__builtin_ctzll(mask), true); (mask) &= (mask) - 1)
+
 /* Strictly below 80 %; the products wrap as unsigned long does. */
 static inline bool fits_capacity(u64 util, u64 capacity)
 {

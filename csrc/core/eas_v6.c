@@ -37,13 +37,14 @@ struct busy {
 /* False where no CPU of the domain is online. */
 form_inline bool look_at_domain(const struct eas_case *c, const struct em_perf_domain *pd, struct busy *b)
 {
+	u64 cpus = cpus_of(c, pd->cpus);
 	bool online = false;
 
 	*b = (struct busy){ 0 };
-	for (size_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+	for_each_cpu (cpu, cpus) {
 		const struct eas_cpu *rq = &c->cpus[cpu];
 
-		if (!has_cpu(pd->cpus, cpu) || !rq->online)
+		if (!rq->online)
 			continue;
 		if (!online)
 			b->cap = pd->scale_cpu - rq->pressure;
@@ -97,10 +98,10 @@ form_inline u64 domain_energy(const struct eas_case *c, size_t d, s64 dst, const
 	const struct em_perf_domain *pd = &c->domains[d];
 	const u64 sum = dst < 0 ? b->sum : smaller(b->pd_cap, b->sum + task_time);
 	struct em_energy out;
-	u64 max_util = 0;
+	u64 cpus = cpus_of(c, pd->cpus), max_util = 0;
 
-	for (size_t cpu = 0; cpu < c->nr_cpus; cpu++) {
-		if (has_cpu(pd->cpus, cpu) && c->cpus[cpu].online)
+	for_each_cpu (cpu, cpus) {
+		if (c->cpus[cpu].online)
 			max_util = larger(max_util, freq_util(c, pd, cpu, dst, form));
 	}
 	max_util = smaller(max_util, b->cap);
@@ -130,18 +131,18 @@ struct rooms {
 form_inline struct rooms look_for_room(const struct eas_case *c, const struct em_perf_domain *pd)
 {
 	const struct eas_task *p = c->task;
-	const u64 eligible = pd->cpus & c->domain_mask & p->affinity;
+	u64 eligible = cpus_of(c, pd->cpus & c->domain_mask & p->affinity);
 	u64 clamp_min = c->uclamp_used ? p->uclamp_min : 0;
 	u64 clamp_max = c->uclamp_used ? p->uclamp_max : 1024;
 	struct rooms r = { -1, -1, -1, -1, -1 };
 
-	for (size_t cpu = 0; cpu < c->nr_cpus; cpu++) {
+	for_each_cpu (cpu, eligible) {
 		const struct eas_cpu *rq = &c->cpus[cpu];
 		u64 util;
 		s64 spare;
 		int fits;
 
-		if (!has_cpu(eligible, cpu) || !rq->online)
+		if (!rq->online)
 			continue;
 		util = util_with(c, pd, cpu, (s64)cpu, false);
 		spare = (s64)(rq->capacity_of - smaller(rq->capacity_of, util));
