@@ -3,7 +3,7 @@
  * The elementwise functions, a line each: shape (arguments, results), the
  * name in the module, the core function, and the types of its arguments and
  * results (u64 s64 u32, b8 for bool). Lines that share a name are loops of one ufunc
- * and stand together. UFUNC_ROWS: core/rows.h has a way of its own for whole rows.
+ * and stand together. UFUNC_ROWS: core/conversion_lanes.h has a way of its own for whole rows.
  */
 
 /* clock */

@@ -18,7 +18,7 @@
 #include "bind.h"
 #include "path.h"
 
-#include "core/rows.h"
+#include "core/conversion_lanes.h"
 
 #define C_u64 npy_uint64
 #define C_s64 npy_int64
@@ -349,7 +349,7 @@
 	}
 
 /*
- * Functions with a row of core/rows.h: it takes contiguous arguments with constant further ones where its path is
+ * Functions with a row of core/conversion_lanes.h: it takes contiguous arguments with constant further ones where its path is
  * taken, and the loop over each element all others.
  */
 #ifdef SCHEDPY_HAS_ROWS

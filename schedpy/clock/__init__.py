@@ -30,7 +30,6 @@ from schedpy.clock.clocksource import (
     Clocksource,
     MaxNsecs,
     MultShift,
-    SchedClock,
     clocks_calc_max_nsecs,
     clocks_calc_mult_shift,
     clocksource_cyc2ns,
@@ -42,12 +41,10 @@ from schedpy.clock.clocksource import (
     clocksource_register_hz,
     clocksource_register_khz,
     clocksource_update_freq_scale,
-    cyc_to_ns,
     freq_error_ppb,
-    sched_clock,
-    sched_clock_register,
     vdso_calc_ns,
 )
+from schedpy.clock.generic_sched_clock import SchedClock, cyc_to_ns, sched_clock, sched_clock_register
 from schedpy.clock.math64 import (
     Reciprocal,
     ReciprocalAdv,

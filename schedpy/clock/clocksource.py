@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counters as clocks: mult and shift, registration, conversion of cycles, sched_clock, the vDSO."""
+"""Counters as clocks: mult and shift, registration, conversion of cycles, the vDSO."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,6 @@ __all__ = [
     "Clocksource",
     "MaxNsecs",
     "MultShift",
-    "SchedClock",
     "clocks_calc_max_nsecs",
     "clocks_calc_mult_shift",
     "clocksource_cyc2ns",
@@ -25,10 +24,7 @@ __all__ = [
     "clocksource_register_hz",
     "clocksource_register_khz",
     "clocksource_update_freq_scale",
-    "cyc_to_ns",
     "freq_error_ppb",
-    "sched_clock",
-    "sched_clock_register",
     "vdso_calc_ns",
 ]
 
@@ -58,17 +54,6 @@ class Clocksource:
     maxadj: np.ndarray | np.uint32
     max_cycles: np.ndarray | np.uint64
     max_idle_ns: np.ndarray | np.uint64
-
-
-@dataclass(frozen=True)
-class SchedClock:
-    """A registered sched_clock: ``mult``, ``shift`` uint32, the others uint64."""
-
-    mult: np.ndarray | np.uint32
-    shift: np.ndarray | np.uint32
-    wrap_ns: np.ndarray | np.uint64
-    max_cycles: np.ndarray | np.uint64
-    resolution_ns: np.ndarray | np.uint64
 
 
 def clocks_calc_mult_shift(from_hz, to_hz, maxsec, **ufunc):
@@ -451,116 +436,6 @@ def clocksource_delta(now, last, mask, *, validate=False, **ufunc):
     validated = flag_of(validate, "validate")
     delta = _core.clocksource_delta_validated if validated else _core.clocksource_delta
     return delta(u64(now, "now"), u64(last, "last"), u64(mask, "mask"), **ufunc)
-
-
-def cyc_to_ns(cyc, mult, shift, **ufunc):
-    """Cycles to ns, the product cut to 64 bits: what each read of sched_clock computes.
-
-    Parameters
-    ----------
-    cyc : array_like of int
-        Unsigned 64 bit.
-    mult : array_like of int
-        Unsigned 32 bit.
-    shift : array_like of int
-        0 .. 63.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    uint64 array
-        `wraps.cyc_to_ns` tells where the product had more bits.
-
-    Notes
-    -----
-    cyc_to_ns() of kernel/time/sched_clock.c, 6.1.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> int(clock.cyc_to_ns(19_200_000, 109226667, 21))
-    1000000003
-    """
-    return _core.cyc_to_ns(u64(cyc, "cyc"), u32(mult, "mult"), shift_of(shift), **ufunc)
-
-
-def sched_clock_register(bits, rate, **ufunc):
-    """What registering a counter as sched_clock computes.
-
-    Parameters
-    ----------
-    bits : array_like of int
-        Width of the counter, 1 .. 64.
-    rate : array_like of int
-        Hz, unsigned 32 bit; 0 gives zeros and NumPy's division warning.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    SchedClock
-        ``mult`` and ``shift`` for an hour; ``wrap_ns`` and ``resolution_ns`` as the boot log prints them;
-        ``max_cycles`` that convert without overflow.
-
-    Notes
-    -----
-    sched_clock_register() of kernel/time/sched_clock.c, 6.1.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> timer = clock.sched_clock_register(56, 19_200_000)
-    >>> int(timer.resolution_ns), int(timer.wrap_ns)
-    (52, 4398046511078)
-    """
-    return SchedClock(
-        *_core.sched_clock_register(
-            as_int(bits, "bits", np.uint32, low=1, high=64), u32(rate, "rate"), **ufunc
-        )
-    )
-
-
-def sched_clock(cyc, mult, shift, mask, *, epoch_cyc=0, epoch_ns=0, **ufunc):
-    """The time of sched_clock when its counter reads ``cyc``.
-
-    Parameters
-    ----------
-    cyc, mask, epoch_cyc, epoch_ns : array_like of int
-        Unsigned 64 bit: the counter, its width as a mask, and the counter and time of the last update, which
-        the kernel makes at least every ``wrap_ns``.
-    mult : array_like of int
-        Unsigned 32 bit.
-    shift : array_like of int
-        0 .. 63.
-    **ufunc
-        Keywords of a NumPy ufunc.
-
-    Returns
-    -------
-    uint64 array
-        ``epoch_ns + cyc_to_ns((cyc - epoch_cyc) & mask)``; `wraps.sched_clock` tells where that wrapped.
-
-    Notes
-    -----
-    sched_clock() of kernel/time/sched_clock.c, 6.1. All its known answers have epochs of 0 and every bit in
-    the mask.
-
-    Examples
-    --------
-    >>> from schedpy import clock
-    >>> int(clock.sched_clock(19_200_005, 109226667, 21, 2**56 - 1, epoch_cyc=5, epoch_ns=100))
-    1000000103
-    """
-    return _core.sched_clock(
-        u64(cyc, "cyc"),
-        u64(epoch_cyc, "epoch_cyc"),
-        u64(epoch_ns, "epoch_ns"),
-        u64(mask, "mask"),
-        u32(mult, "mult"),
-        shift_of(shift),
-        **ufunc,
-    )
 
 
 def vdso_calc_ns(cycles, cycle_last, mask, mult, shift, *, base=0, **ufunc):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One performance domain: states as a kernel registers them, look-ups, energy."""
 
-import itertools
 import sys
 
 import numpy as np
 
 from schedpy import _core
 from schedpy._coerce import as_bool, as_choice, as_int, as_number
+from schedpy.em._parts import as_cpus, as_states, spans
 from schedpy.em.limits import performance_limits
 from schedpy.em.lut import VARIANTS, Served
 from schedpy.kernel import form
 
-__all__ = ["TABLE", "UNITS", "PerfDomain", "spans"]
+__all__ = ["TABLE", "UNITS", "PerfDomain"]
 
 #: Power is in milliwatt, in microwatt, or in no unit at all. It is never guessed.
 UNITS = ("mW", "uW", "bogo")
@@ -78,9 +78,9 @@ class PerfDomain:
         if not name:
             raise ValueError("name is empty: must be a name for the domain")
         self._name = name
-        self._cpus = _as_cpus(cpus)
-        self._freq_khz = _as_states(freq_khz, "freq_khz")
-        self._power = _as_states(power, "power")
+        self._cpus = as_cpus(cpus)
+        self._freq_khz = as_states(freq_khz, "freq_khz")
+        self._power = as_states(power, "power")
         if self._freq_khz.shape != self._power.shape:
             raise ValueError(
                 f"power has {self._power.size} values for {self._freq_khz.size} of freq_khz: must be one each"
@@ -579,34 +579,3 @@ class PerfDomain:
 def _words(table):
     """A table as the core takes it."""
     return table.view(np.uint64).reshape(-1, 5)
-
-
-def _as_cpus(cpus):
-    cpus = as_int(list(cpus) if isinstance(cpus, range | tuple) else cpus, "cpus", np.int64, low=0, high=63)
-    if cpus.ndim != 1 or cpus.size == 0:
-        raise ValueError(f"cpus has shape {cpus.shape}: must be a list of at least one CPU number")
-    numbers = tuple(sorted(cpus.tolist()))
-    for low, high in itertools.pairwise(numbers):
-        if low == high:
-            raise ValueError(f"cpus holds CPU {low} twice: must be different numbers")
-    return numbers
-
-
-def _as_states(values, name):
-    values = as_int(values, name, np.uint64, low=1)
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"{name} has shape {values.shape}: must be a list with one value per state")
-    values = values.copy()
-    values.flags.writeable = False
-    return values
-
-
-def spans(cpus):
-    """CPU numbers the way the kernel prints a mask: 0-3,7"""
-    spans: list[list[int]] = []
-    for cpu in cpus:
-        if spans and spans[-1][1] == cpu - 1:
-            spans[-1][1] = cpu
-        else:
-            spans.append([cpu, cpu])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)

@@ -11,8 +11,9 @@ import numpy as np
 
 from schedpy._coerce import as_bool, as_choice, as_int, as_number
 from schedpy._tables import html_table, text_table
+from schedpy.em._parts import spans
 from schedpy.em.check import Check, check_domain
-from schedpy.em.domain import UNITS, PerfDomain, spans
+from schedpy.em.domain import UNITS, PerfDomain
 from schedpy.kernel import form
 from schedpy.readers import energy_model, toml
 

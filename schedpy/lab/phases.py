@@ -15,6 +15,7 @@ from schedpy import eas, em, pelt, workload
 from schedpy.kernel import form
 from schedpy.lab import phases_verdicts
 from schedpy.lab.phases_claims import as_verdicts, claims
+from schedpy.lab.phases_device import Device
 from schedpy.lab.phases_gains import coverage, gains
 from schedpy.lab.phases_measure import ARMS, Cases, timed
 from schedpy.lab.phases_needed import left_out, needed, sample_tests
@@ -26,7 +27,8 @@ from schedpy.lab.phases_share import (
     savings,
     settled_util,
 )
-from schedpy.lab.phases_simulation import Device, Simulation, simulate, simulate_devices
+from schedpy.lab.phases_simulation import Simulation
+from schedpy.lab.phases_staircase import simulate, simulate_devices
 from schedpy.lab.phases_story import beside_the_mail, is_of_the_mail, story
 from schedpy.lab.phases_tables import CPU_NAMES, inconsistencies, published, table
 from schedpy.lab.phases_why import by_length, by_part, by_platform, explained, memory, slopes

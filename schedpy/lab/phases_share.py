@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from schedpy import eas, pelt
-from schedpy.lab.phases_simulation import Device, as_model, cpu_kind, simulate_devices, skips_inefficient
+from schedpy.lab.phases_device import Device
+from schedpy.lab.phases_simulation import as_model, cpu_kind, skips_inefficient
+from schedpy.lab.phases_staircase import simulate_devices
 from schedpy.lab.phases_tables import published, repetitions_of
 
 __all__ = [

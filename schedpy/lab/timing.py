@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Raw samples of placements that were timed, kept in the counter's own ticks."""
 
-import json
-import os
-import zipfile
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 import pandas as pd
 
-from schedpy._files import written_whole
 from schedpy._tables import html_table
+from schedpy.lab import _archives
 
 __all__ = ["Timing"]
 
@@ -160,12 +157,7 @@ class Timing:
     def save(self, path):
         """Write everything to an NPZ file; the file is there complete or not at all."""
         rest = {name: value for name, value in asdict(self).items() if name not in _ARRAYS}
-        with written_whole(path) as temporary, open(temporary, "wb") as file:
-            np.savez_compressed(
-                file,
-                about=np.array(json.dumps({"format": _FORMAT} | rest)),
-                **{name: getattr(self, name) for name in _ARRAYS},
-            )
+        _archives.write(path, _FORMAT, rest, {name: getattr(self, name) for name in _ARRAYS})
 
     @classmethod
     def load(cls, path):
@@ -176,15 +168,11 @@ class Timing:
         ValueError
             The file is no such thing.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                if about.pop("format", None) != _FORMAT:
-                    raise ValueError("another format")
-                arrays = {name: file[name] for name in _ARRAYS}
+
+        def make(about, arrays):
             about |= {name: tuple(about[name]) for name in _TUPLES}
             if set(about) | set(arrays) != {field.name for field in fields(cls)}:
                 raise ValueError("other fields")
             return cls(**arrays, **about)
-        except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{os.fspath(path)}: expected a file of {_FORMAT} ({error})") from error
+
+        return _archives.read(path, _FORMAT, _ARRAYS, make)

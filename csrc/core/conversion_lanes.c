@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "rows.h"
+#include "conversion_lanes.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <math.h>
 
 #include "clock.h"
 #include "jiffies.h"
@@ -145,13 +144,13 @@ TARGET_AVX512 void mul_u64_u32_shr_row(const u64 *a, size_t n, u32 mul, u32 shif
  */
 static double inverse_of_divisor(u64 m, u64 l)
 {
-	return ldexp(1 + ldexp((double)m, -64), -(int)l);
+	return (1 + (double)m * 0x1p-64) / (l < 64 ? (double)(1ull << l) : 0x1p64);
 }
 
 TARGET_AVX512 void jiffies_scaled_div_uint_row(const u64 *x, size_t n, u64 mul, u64 add, u64 m, u64 l, u64 word,
 					       u32 *quotient)
 {
-	const double inverse = inverse_of_divisor(m, l < 64 ? l : 64);
+	const double inverse = inverse_of_divisor(m, l);
 	size_t i = 0;
 
 	for (; i + LANES <= n; i += LANES) {

@@ -6,8 +6,8 @@
  * What a compiler makes of those functions multiplies words of 64 bits, three steps on most machines, where all that is
  * needed are products of 32 bits, and it knows no quotient but by such products.
  */
-#ifndef SCHEDPY_ROWS_H
-#define SCHEDPY_ROWS_H
+#ifndef SCHEDPY_CONVERSION_LANES_H
+#define SCHEDPY_CONVERSION_LANES_H
 
 #include "types.h"
 

@@ -4,7 +4,7 @@
 #include "core/clock.h"
 #include "core/jiffies.h"
 #include "core/path.h"
-#include "core/rows.h"
+#include "core/conversion_lanes.h"
 
 #ifdef SCHEDPY_HAS_ROWS
 enum { LONGEST = 67, ROUNDS = 200000 };
@@ -112,11 +112,11 @@ int main(void)
 		check_product();
 		check_quotient();
 	}
-	return verdict("rows");
+	return verdict("conversion lanes");
 }
 #else
 int main(void)
 {
-	return verdict("rows");
+	return verdict("conversion lanes");
 }
 #endif
